@@ -16,9 +16,16 @@ from evalsvc.client.errors import (
 )
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.tracing import Output
+from evalsvc.client.resources.annotations import CriteriaRecord, LabelRecord
+from evalsvc.client.resources.connections import ConnectionRecord
+from evalsvc.client.resources.datasets import DatasetRecord, VersionRecord
+from evalsvc.client.resources.evaluations import EvaluationRecord
+from evalsvc.client.resources.experiments import ExperimentRecord, OutputRecord
+from evalsvc.client.resources.profiles import ProfileRecord
 from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.metrics import Metric, Metrics
+from evalsvc.client.results.records import Listing
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.results.samples import SampleResult
 from evalsvc.client.results.verdicts import EvaluateResult, History, HistoryPoint, Interval, Verdict
@@ -32,9 +39,14 @@ __all__ = [
     "ClientError",
     "Comparison",
     "ConfigurationError",
+    "ConnectionRecord",
+    "CriteriaRecord",
     "CustomMetric",
+    "DatasetRecord",
     "EvaluateResult",
+    "EvaluationRecord",
     "EvaluationResult",
+    "ExperimentRecord",
     "ExperimentResult",
     "FieldProblem",
     "ForbiddenError",
@@ -42,11 +54,15 @@ __all__ = [
     "HistoryPoint",
     "Interval",
     "InvalidError",
+    "LabelRecord",
+    "Listing",
     "Live",
     "Metric",
     "Metrics",
     "NotFoundError",
     "Output",
+    "OutputRecord",
+    "ProfileRecord",
     "RateLimitError",
     "Row",
     "RowScore",
@@ -55,4 +71,5 @@ __all__ = [
     "Standing",
     "UnreachableError",
     "Verdict",
+    "VersionRecord",
 ]

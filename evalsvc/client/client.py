@@ -18,6 +18,7 @@ from evalsvc.client.experiment.request import (
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.runnables import name_of
 from evalsvc.client.experiment.worker_pool import WorkerPool
+from evalsvc.client.resources.resources import Resources
 from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.live import Live
 from evalsvc.client.scoring.added_metrics import wait_until_scored
@@ -26,7 +27,6 @@ from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics
 from evalsvc.client.service.bodies import ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators
-from evalsvc.client.service.service import Service
 from evalsvc.client.service.transport import Param
 from evalsvc.client.values import to_wire
 
@@ -35,7 +35,7 @@ HOW_TO_RESUME_EVAL = "`client.resume({id!r}, runnable)`."
 HOW_TO_RESUME_EXPERIMENT = "`client.resume_experiment({id!r}, configs).run()`."
 
 
-class Client(Service):
+class Client(Resources):
     """Talks to one service with one API key; threads may share it.
 
     The address and the key come from the arguments, or from EVALSVC_BASE_URL and EVALSVC_API_KEY.

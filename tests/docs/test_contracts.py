@@ -75,7 +75,7 @@ BREACHES = [
     ),
     ("The client stands alone", "evalsvc/client/results/metrics.py", "import numpy"),
     ("The client stands alone", "evalsvc/client/values.py", "import click"),
-    ("One way down in the command line", "evalsvc/cli/sending.py", "import evalsvc.cli.main"),
+    ("One way down in the command line", "evalsvc/cli/options.py", "import evalsvc.cli.main"),
     ("One way down in the command line", "evalsvc/cli/newcomer.py", ""),
     ("The command line is a client", "evalsvc/cli/report.py", "import evalsvc.tenancy.scope"),
     (DOWNWARDS, "evalsvc/client/results/rows.py", "import evalsvc.cli.report"),

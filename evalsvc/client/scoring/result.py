@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsvc.client.errors import ConfigurationError, NotFoundError
+from evalsvc.client.errors import NotFoundError
 from evalsvc.client.results.files import read_result, write_result
+from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.rows import Row
 from evalsvc.client.results.tables import flatten_rows, write_csv
@@ -104,16 +105,7 @@ class EvaluationResult:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row an example, with a column for each metric; columns that nothing is in are left out."""
-        try:
-            import pandas
-        except ImportError as exc:
-            raise ConfigurationError(
-                "pandas is not installed.",
-                code="no_pandas",
-                remedy='`pip install pandas`, or use `save("result.csv")`.',
-            ) from exc
-        frame = pandas.DataFrame(flatten_rows(self.rows, list(self.metrics)))
-        return frame.dropna(axis="columns", how="all")
+        return build_frame(flatten_rows(self.rows, list(self.metrics)))
 
     def calculate_metrics(
         self,

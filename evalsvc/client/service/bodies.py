@@ -15,13 +15,6 @@ class DatasetReference(TypedDict):
     dataset_version: NotRequired[int]
 
 
-class DatasetBody(TypedDict):
-    """A dataset in a list of them."""
-
-    id: str
-    name: str
-
-
 class PlanMetricBody(TypedDict):
     """A metric of a plan, as far as every metric has it."""
 

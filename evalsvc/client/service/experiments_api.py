@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -13,7 +12,6 @@ from evalsvc.client.results.live import Live
 from evalsvc.client.service.bodies import (
     BatchBody,
     ConfigBody,
-    DatasetBody,
     DatasetReference,
     ExampleBody,
     ExperimentBody,
@@ -26,7 +24,6 @@ from evalsvc.client.service.bodies import (
 from evalsvc.client.service.transport import Params, Transport
 from evalsvc.client.values import JsonObject
 
-DATASETS_A_PAGE = 1000
 OUTPUTS_A_PAGE = 1000
 # Hours of work should outlive a restart of the service: these calls are tried for about half a minute.
 PATIENT_RETRIES = 10
@@ -41,36 +38,24 @@ class ExperimentsApi:
     def upload(self, name: str, lines: Sequence[str]) -> DatasetReference:
         """Store examples under a name; return a plan's reference. The same examples again are the version there is."""
         try:
-            answer = self._send_lines("/v1/datasets", name, lines, {"dataset_name": name})
+            answer = self._send_lines("/v1/datasets", name, lines, dataset_name=name)
         except InvalidError as exc:
             if exc.code != "already_exists":
                 raise
             dataset_id = self._dataset_named(name)
-            answer = self._send_lines(f"/v1/datasets/{dataset_id}/versions", name, lines, {})
+            answer = self._send_lines(f"/v1/datasets/{dataset_id}/versions", name, lines)
             return {"dataset_id": dataset_id, "dataset_version": answer["version"]["number"]}
         return {"dataset_id": answer["dataset_id"], "dataset_version": answer["dataset"]["version"]["number"]}
 
-    def _send_lines(self, path: str, name: str, lines: Sequence[str], fields: Mapping[str, str]) -> dict[str, Any]:
-        # A boundary of our own: the body must be the same when the request is repeated.
-        headers = {"Content-Type": f"multipart/form-data; boundary={uuid.uuid4().hex}"}
-        file = (f"{name}.jsonl", "\n".join(lines).encode(), "application/jsonl")
-        answer: dict[str, Any] = self.transport.call(
-            "POST", path, headers=headers, data=fields, files={"file": file}
-        ).json()
-        return answer
+    def _send_lines(self, path: str, name: str, lines: Sequence[str], **fields: str) -> dict[str, Any]:
+        file = (f"{name}.jsonl", "\n".join(lines).encode())
+        return cast("dict[str, Any]", self.transport.upload(path, [file], fields))
 
     def _dataset_named(self, name: str) -> str:
-        offset = 0
-        while found := self._datasets(offset):
-            for one in found:
-                if one["name"] == name:
-                    return one["id"]
-            offset += DATASETS_A_PAGE
+        for one in self.transport.pages_by_offset("/v1/datasets", "datasets"):
+            if one["name"] == name:
+                return str(one["id"])
         raise NotFoundError(f"Dataset {name!r} was there a moment ago and is gone.", code="not_found", status=404)
-
-    def _datasets(self, offset: int) -> list[DatasetBody]:
-        page = self.transport.get("/v1/datasets", {"limit": DATASETS_A_PAGE, "offset": offset})
-        return cast("list[DatasetBody]", page["datasets"])
 
     def examples(self, dataset_id: str, version: int) -> dict[str, ExampleBody]:
         """Return the examples of a version by their ids, in order."""

@@ -10,7 +10,7 @@ import re
 import secrets
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TypeAlias, TypedDict, Unpack, cast
 
 import httpx
@@ -20,6 +20,8 @@ from evalsvc.client.values import JsonObject
 
 Param: TypeAlias = str | int | float | bool | None
 Params: TypeAlias = Mapping[str, Param]
+FilePart: TypeAlias = tuple[str, bytes | IO[bytes], str]
+ROWS_A_PAGE = 1000
 
 log = logging.getLogger("evalsvc.client")
 
@@ -36,7 +38,7 @@ class RequestOptions(TypedDict, total=False):
     params: Params
     content: bytes | None
     data: Mapping[str, str]
-    files: Mapping[str, tuple[str, bytes | IO[bytes], str]]
+    files: Mapping[str, FilePart] | Sequence[tuple[str, FilePart]]
 
 
 class Transport:
@@ -106,6 +108,24 @@ class Transport:
         response = self.call("POST", path, content=content, headers=sent, retries=retries)
         return response.json() if response.content else {}
 
+    def patch(self, path: str, body: Mapping[str, object]) -> JsonObject:
+        """Return the JSON of a PATCH of JSON."""
+        content = json.dumps(body, allow_nan=False).encode()
+        answer: JsonObject = self.call(
+            "PATCH", path, content=content, headers={"Content-Type": "application/json"}
+        ).json()
+        return answer
+
+    def upload(
+        self, path: str, files: Sequence[tuple[str, bytes | IO[bytes]]], fields: Mapping[str, str]
+    ) -> JsonObject:
+        """Return the JSON of a POST of a form with files, each a name and its content."""
+        # A boundary of our own: the body must be the same when the request is repeated.
+        headers = {"Content-Type": f"multipart/form-data; boundary={uuid.uuid4().hex}"}
+        parts = [("file", (name, content, "application/octet-stream")) for name, content in files]
+        answer: JsonObject = self.call("POST", path, headers=headers, data=fields, files=parts).json()
+        return answer
+
     def call(
         self,
         method: str,
@@ -170,6 +190,33 @@ class Transport:
             cursor = cast("str | None", answer.get("next_cursor"))
             if not cursor:
                 return
+
+    def post_pages(self, path: str, key: str, body: Mapping[str, object]) -> Iterator[JsonObject]:
+        """Yield what a search finds, page after page."""
+        cursor: str | None = None
+        while True:
+            answer = self.post(path, {**body, **({} if cursor is None else {"cursor": cursor})})
+            yield from cast("list[JsonObject]", answer[key])
+            cursor = cast("str | None", answer.get("next_cursor"))
+            if not cursor:
+                return
+
+    def pages_by_offset(self, path: str, key: str, params: Params | None = None) -> Iterator[JsonObject]:
+        """Yield the objects of a list that knows no cursor, a thousand at a time."""
+        offset = 0
+        while True:
+            found = self.get(path, {**(params or {}), "limit": ROWS_A_PAGE, "offset": offset})[key]
+            page = cast("list[JsonObject]", found)
+            yield from page
+            if len(page) < ROWS_A_PAGE:
+                return
+            offset += len(page)
+
+
+def with_params(path: str, params: Params) -> str:
+    """Return an address with parameters; those that are None are left out."""
+    said = _drop_none(params)
+    return f"{path}?{httpx.QueryParams(said)}" if said else path
 
 
 def _drop_none(params: Params | None) -> dict[str, Param]:

@@ -14,8 +14,8 @@ from evalsvc.cli.imports.files.uploads import send_dataset
 from evalsvc.cli.imports.files.values import Fault
 from evalsvc.cli.options import Incomplete, Refused
 from evalsvc.cli.report import Advance, Report
-from evalsvc.cli.sending import MOST_BYTES, MOST_ROWS, send_rows
 from evalsvc.client.errors import InvalidError
+from evalsvc.client.service.sending import MOST_BYTES, MOST_ROWS, send_rows
 from evalsvc.client.service.transport import Transport
 
 MOST_TOLD = 20

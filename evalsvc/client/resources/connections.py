@@ -1,0 +1,86 @@
+"""`client.connections`: where LLMs live that evaluators ask. Keys go in and are never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from evalsvc.client.results.records import Listing, ServiceObject, id_of
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonObject, to_json_object
+
+PATH = "/v1/connections"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionRecord(ServiceObject):
+    """A connection without its secrets; `key_last4` tells which key it has."""
+
+    id: str
+    name: str
+    base_url: str
+    model: str
+    key_set: bool = False
+    key_last4: str | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    daily_budget: float | None = None
+    spent_today: float | None = None
+    is_enabled: bool = True
+    is_default: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRecord(ServiceObject):
+    """What a test call brought; `error` has a code and a sentence where it brought nothing."""
+
+    ok: bool
+    model: str = ""
+    latency_ms: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    error: Mapping[str, str] | None = None
+
+
+class ConnectionsApi:
+    """Calls of `/v1/connections`. Where a connection is named, its id or a `ConnectionRecord` will do."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(
+        self, name: str, *, base_url: str, model: str, key: str | None = None, **settings: object
+    ) -> ConnectionRecord:
+        """Make a connection to an OpenAI-compatible address; `settings` are prices, limits and so on, as in the API."""
+        said: JsonObject = {"name": name, "base_url": base_url, "model": model, **({} if key is None else {"key": key})}
+        return self._connection(self._transport.post(PATH, said | to_json_object(settings)))
+
+    def list(self) -> Listing[ConnectionRecord]:
+        """Return the account's connections by name."""
+
+        def read() -> Sequence[JsonObject]:
+            return cast("Sequence[JsonObject]", self._transport.get(PATH)["connections"])
+
+        return Listing(lambda: map(ConnectionRecord.read, read()))
+
+    def get(self, connection: str | ConnectionRecord) -> ConnectionRecord:
+        """Return one connection."""
+        return self._connection(self._transport.get(f"{PATH}/{id_of(connection)}"))
+
+    def update(self, connection: str | ConnectionRecord, **changes: object) -> ConnectionRecord:
+        """Change what is named; None takes a limit, a price or the budget away."""
+        return self._connection(self._transport.patch(f"{PATH}/{id_of(connection)}", to_json_object(changes)))
+
+    def test(self, connection: str | ConnectionRecord) -> TrialRecord:
+        """Ask the model for one word, which may take 20 seconds; `ok` says whether it worked."""
+        return TrialRecord.read(self._transport.post(f"{PATH}/{id_of(connection)}/test"))
+
+    def delete(self, connection: str | ConnectionRecord) -> None:
+        """Delete it and forget its key; what names it is not configured from now on."""
+        self._transport.call("DELETE", f"{PATH}/{id_of(connection)}")
+
+    @staticmethod
+    def _connection(answer: JsonObject) -> ConnectionRecord:
+        return ConnectionRecord.read(answer["connection"])

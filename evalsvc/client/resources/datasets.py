@@ -1,0 +1,200 @@
+"""`client.datasets`: lists of examples, frozen by version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from evalsvc.client.results.records import Listing, ServiceObject, id_of
+from evalsvc.client.service.bodies import ExampleBody
+from evalsvc.client.service.transport import Transport, with_params
+from evalsvc.client.values import JsonObject, to_json_object, to_wire
+
+FORMATS = ("jsonl", "csv", "parquet")
+PathLike = str | Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionRecord(ServiceObject):
+    """A frozen list of examples. `content_hash` tells it from every other one."""
+
+    number: int
+    n_examples: int
+    content_hash: str = ""
+    format: str = ""
+    created_at: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetRecord(ServiceObject):
+    """A dataset with its newest version."""
+
+    id: str
+    name: str
+    version: VersionRecord
+    description: str = ""
+    n_versions: int = 1
+    created_at: str = ""
+
+    @classmethod
+    def read(cls, body: object) -> DatasetRecord:
+        """Read a dataset, and the version in it."""
+        answer = cast("dict[str, Any]", body)
+        version = VersionRecord.read(answer["version"])
+        return super().read({**answer, "version": version})
+
+    def cells(self) -> dict[str, object]:
+        """Return its members, and how large the newest version is."""
+        newest = {"version": self.version.number, "n_examples": self.version.n_examples}
+        return {**super().cells(), **newest}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetDiffRecord(ServiceObject):
+    """What a version changed; `changes` are the first thousand examples that differ."""
+
+    n_added: int
+    n_removed: int
+    n_changed: int
+    n_unchanged: int
+    changes: Sequence[Mapping[str, Any]] = ()
+
+
+class DatasetsApi:
+    """Calls of `/v1/datasets`. Where a dataset is named, its id or a `DatasetRecord` will do."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, name: str, examples: Iterable[Mapping[str, object]], *, description: str = "") -> DatasetRecord:
+        """Store examples under a new name. Each has an `input`, and `id`, `expected`, `contexts`, `metadata` if known.
+
+        InvalidError (`already_exists`) for a name that is taken: `add_version` then. One bad row refuses all.
+        """
+        fields = {"dataset_name": name, "dataset_description": description}
+        return self._dataset(self._transport.upload("/v1/datasets", [_as_file(examples)], fields))
+
+    def import_file(
+        self,
+        *paths: PathLike,
+        name: str | None = None,
+        description: str = "",
+        format: str | None = None,
+        mapping: Mapping[str, object] | None = None,
+        split: str | None = None,
+    ) -> DatasetRecord:
+        """Upload a file (JSONL, CSV, Parquet, SQuAD, GSM8K, a BEIR zip or its three files) under a new name.
+
+        The name is the file's unless given. `mapping` says which column is which field: `{"input": "Question"}`.
+        """
+        fields = {"dataset_name": name or Path(paths[0]).stem, "dataset_description": description}
+        return self._dataset(self._send_files("/v1/datasets", paths, fields | _reading(format, mapping, split)))
+
+    def list(self) -> Listing[DatasetRecord]:
+        """Return the account's datasets, newest first."""
+        pages = self._transport.pages_by_offset
+        return Listing(lambda: map(DatasetRecord.read, pages("/v1/datasets", "datasets")))
+
+    def get(self, dataset: str | DatasetRecord) -> DatasetRecord:
+        """Return a dataset with its newest version."""
+        return self._dataset(self._transport.get(f"/v1/datasets/{id_of(dataset)}"))
+
+    def find(self, name: str) -> DatasetRecord | None:
+        """Return the dataset of that name; None where there is none."""
+        return next((one for one in self.list() if one.name == name), None)
+
+    def update(
+        self, dataset: str | DatasetRecord, *, name: str | None = None, description: str | None = None
+    ) -> DatasetRecord:
+        """Change the name or the description; versions are frozen."""
+        said = {key: value for key, value in (("name", name), ("description", description)) if value is not None}
+        return self._dataset(self._transport.patch(f"/v1/datasets/{id_of(dataset)}", said))
+
+    def delete(self, dataset: str | DatasetRecord) -> None:
+        """Delete a dataset with its versions. InvalidError (`in_use`) while an experiment uses one."""
+        self._transport.call("DELETE", f"/v1/datasets/{id_of(dataset)}")
+
+    def add_version(self, dataset: str | DatasetRecord, examples: Iterable[Mapping[str, object]]) -> VersionRecord:
+        """Freeze examples as the next version; examples that a version has already are that version."""
+        path = f"/v1/datasets/{id_of(dataset)}/versions"
+        return VersionRecord.read(self._transport.upload(path, [_as_file(examples)], {})["version"])
+
+    def import_version(
+        self,
+        dataset: str | DatasetRecord,
+        *paths: PathLike,
+        format: str | None = None,
+        mapping: Mapping[str, object] | None = None,
+        split: str | None = None,
+    ) -> VersionRecord:
+        """Upload a file as the next version, as `import_file` does."""
+        path = f"/v1/datasets/{id_of(dataset)}/versions"
+        return VersionRecord.read(self._send_files(path, paths, _reading(format, mapping, split))["version"])
+
+    def versions(self, dataset: str | DatasetRecord) -> Listing[VersionRecord]:
+        """Return the versions, newest first."""
+        pages, path = self._transport.pages_by_offset, f"/v1/datasets/{id_of(dataset)}/versions"
+        return Listing(lambda: map(VersionRecord.read, pages(path, "versions")))
+
+    def diff(self, dataset: str | DatasetRecord, old: int | None = None, new: int | None = None) -> DatasetDiffRecord:
+        """Return what one version has otherwise than another, by the examples' ids; by default the newest two."""
+        params = {"from": old, "to": new, "limit": 1000}
+        return DatasetDiffRecord.read(self._transport.get(f"/v1/datasets/{id_of(dataset)}/diff", params))
+
+    def examples(self, dataset: str | DatasetRecord, version: int | None = None) -> Iterator[ExampleBody]:
+        """Yield the examples of a version (the newest unless one is named) as they come, in order."""
+        rest = b""
+        for piece in self._transport.download(self._download_path(dataset, "jsonl", version)):
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from (json.loads(line) for line in lines if line.strip())
+        if rest.strip():
+            yield json.loads(rest)
+
+    def download(self, dataset: str | DatasetRecord, path: PathLike, version: int | None = None) -> Path:
+        """Write a version to a `.jsonl`, `.csv` or `.parquet` file; return its path."""
+        target = Path(path)
+        if (format := target.suffix[1:]) not in FORMATS:
+            raise ValueError(f"Datasets are downloaded as .jsonl, .csv or .parquet, not as '{target.suffix}'.")
+        pieces = self._transport.download(self._download_path(dataset, format, version))
+        return write_pieces(target, pieces)
+
+    def _download_path(self, dataset: str | DatasetRecord, format: str, version: int | None) -> str:
+        return with_params(f"/v1/datasets/{id_of(dataset)}/{format}", {"version": version})
+
+    def _send_files(self, path: str, paths: Sequence[PathLike], fields: Mapping[str, str]) -> JsonObject:
+        with ExitStack() as opened:
+            files = [(Path(one).name, opened.enter_context(Path(one).open("rb"))) for one in paths]
+            return self._transport.upload(path, files, fields)
+
+    @staticmethod
+    def _dataset(answer: JsonObject) -> DatasetRecord:
+        return DatasetRecord.read(answer["dataset"])
+
+
+def _as_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:
+    lines = (json.dumps(to_wire(dict(one)), allow_nan=False) for one in examples)
+    return "examples.jsonl", "\n".join(lines).encode()
+
+
+def _reading(format: str | None, mapping: Mapping[str, object] | None, split: str | None) -> dict[str, str]:
+    """Return what an upload says about its file, as fields of a form."""
+    columns = json.dumps(to_json_object(mapping)) if mapping else None
+    said = {"format": format, "custom_field_mapping": columns, "split": split}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def write_pieces(target: Path, pieces: Iterator[bytes]) -> Path:
+    """Write a download to a file, which is there only when all of it has come."""
+    partial = target.with_name(f".{target.name}.part")
+    try:
+        with partial.open("wb") as out:
+            for piece in pieces:
+                out.write(piece)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target

@@ -1,0 +1,183 @@
+"""`client.experiments`: experiments that the service has, whoever runs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.client.results.live import Live
+from evalsvc.client.results.metrics import Metrics
+from evalsvc.client.results.records import Listing, ServiceObject, id_of
+from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, evaluator_label, normalise_evaluators
+from evalsvc.client.service.experiments_api import ExperimentsApi
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonObject, to_json_object
+
+PATH = "/v1/experiments"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentRecord(ServiceObject):
+    """An experiment with its plan; `configs` are there where one experiment was asked for."""
+
+    id: str
+    name: str
+    state: str = "passive"
+    project_id: str = ""
+    created_at: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] | None = None
+    plan: Mapping[str, Any] | None = field(default=None, repr=False)
+    configs: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+
+    @classmethod
+    def read(cls, body: object) -> ExperimentRecord:
+        """Read an experiment; its state stands in its plan, if it has one."""
+        answer: dict[str, Any] = dict(body)  # type: ignore[call-overload]
+        return super().read({**answer, "state": (answer.get("plan") or {}).get("state", "passive")})
+
+    def cells(self) -> dict[str, object]:
+        """Return what a table shows; plan and configs are too much for one."""
+        return {name: value for name, value in super().cells().items() if name not in ("plan", "configs")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputRecord(ServiceObject):
+    """What a config made of an example, with its scores by metric."""
+
+    id: str
+    example_id: str
+    config_id: str
+    status: str
+    input: Any = None
+    expected: Any = None
+    output: Any = None
+    error_type: str | None = None
+    error_message: str | None = None
+    latency_ms: float | None = None
+    scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def cells(self) -> dict[str, object]:
+        """Return its members, a column for each metric's score."""
+        facts = {name: value for name, value in super().cells().items() if name != "scores"}
+        return facts | {name: score.get("value") for name, score in (self.scores or {}).items()}
+
+
+Named = str | ExperimentRecord
+
+
+class StoredExperiments:
+    """Calls of `/v1/experiments`. Experiments are named by id or record, configs by name or id."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._api = ExperimentsApi(transport)
+
+    def list(
+        self, *, name: str | None = None, project_id: str | None = None, tags: Mapping[str, str] | None = None
+    ) -> Listing[ExperimentRecord]:
+        """Return experiments, newest first: of a name, of a project, with all of these tags."""
+        params = {"name": name, "project_id": project_id, "tags": json.dumps(dict(tags)) if tags else None}
+        return Listing(lambda: map(ExperimentRecord.read, self._transport.pages(PATH, "experiments", params)))
+
+    def get(self, experiment: Named) -> ExperimentRecord:
+        """Return an experiment with its plan and its configs."""
+        return self._experiment(self._transport.get(f"{PATH}/{id_of(experiment)}"))
+
+    def create(
+        self, name: str, plan: Mapping[str, object], configs: Sequence[Mapping[str, object]]
+    ) -> ExperimentRecord:
+        """Make an experiment whose configs the service runs; plan and configs in the words of the API.
+
+        For code of your own there are `client.eval` and `client.experiment`.
+        """
+        said = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(one) for one in configs]}
+        return self._experiment(self._transport.post(PATH, said))
+
+    def start(self, experiment: Named) -> ExperimentRecord:
+        """Let a draft run."""
+        return self._experiment(self._transport.post(f"{PATH}/{id_of(experiment)}/start"))
+
+    def delete(self, experiment: Named) -> None:
+        """Delete an experiment with its outputs and scores."""
+        self._transport.call("DELETE", f"{PATH}/{id_of(experiment)}")
+
+    def live(self, experiment: Named) -> Live:
+        """Return how it stands: configs, estimates, leader, newest decisions."""
+        live, _ = self._api.live(id_of(experiment))
+        if live is None:
+            raise AssertionError("a request without If-None-Match was answered with 304")
+        return live
+
+    def decisions(self, experiment: Named) -> Iterator[dict[str, Any]]:
+        """Yield every stop with what it rested on, newest first."""
+        return self._api.decisions(id_of(experiment))
+
+    def stop(self, experiment: Named, *configs: str) -> Live:
+        """Stop configs, or all of them where none is named; return how it stands then."""
+        return self._control(experiment, "stop", configs)
+
+    def resume(self, experiment: Named, *configs: str) -> Live:
+        """Let stopped configs go on where they stood, or all of them where none is named."""
+        return self._control(experiment, "resume", configs)
+
+    def _control(self, experiment: Named, action: str, configs: Sequence[str]) -> Live:
+        live = self.live(experiment)
+        wanted = [live.config(one).id for one in configs] if configs else "all"
+        self._transport.post(f"{PATH}/{id_of(experiment)}/configs/{action}", {"config_ids": wanted})
+        return self.live(experiment)
+
+    def clone(
+        self, experiment: Named, config: str, changes: Mapping[str, object] | None = None, *, name: str | None = None
+    ) -> str:
+        """Add a config that descends from another one of the same experiment; return its id."""
+        config_id = self.live(experiment).config(config).id
+        return self._api.clone(id_of(experiment), config_id, to_json_object(changes or {}), name)["id"]
+
+    def promote(self, experiment: Named, config: str) -> int:
+        """Let a config's scores enter the histories of production, for good; return how many did."""
+        config_id = self.live(experiment).config(config).id
+        answer = self._transport.post(f"{PATH}/{id_of(experiment)}/configs/{config_id}/promote")
+        return int(answer["n_promoted"])  # type: ignore[arg-type]
+
+    def metrics(self, experiment: Named, config: str) -> Metrics:
+        """Return the estimates of one config."""
+        return self.live(experiment).config(config).metrics
+
+    def add_metrics(self, experiment: Named, evaluators: Evaluators) -> Sequence[Mapping[str, object]]:
+        """Score the stored outputs with more metrics, running nothing; return all metrics and how far they are."""
+        entries = [build_evaluator_entry(one) for one in normalise_evaluators(evaluators)]
+        return self._api.add_metrics(id_of(experiment), [{"name": evaluator_label(one), **one} for one in entries])
+
+    def results(
+        self,
+        experiment: Named,
+        config: str | None = None,
+        *,
+        status: str | None = None,
+        metric: str | None = None,
+        order_by: str | None = None,
+    ) -> Listing[OutputRecord]:
+        """Return outputs with their scores, newest first or by a metric (`accuracy`: lowest first; `-accuracy`).
+
+        `status` is `ok`, `error`, `failed`, `not_applicable` or `pending`, of one `metric` if that is named.
+        """
+        config_id = None if config is None else self.live(experiment).config(config).id
+        params = {"config_id": config_id, "status": status, "metric": metric, "order_by": order_by, "limit": 1000}
+        path = f"{PATH}/{id_of(experiment)}/results"
+        return Listing(lambda: map(OutputRecord.read, self._transport.pages(path, "results", params)))
+
+    def pareto(self, experiment: Named, *metrics: str) -> dict[str, Any]:
+        """Return which configs nobody beats on all of two or three metrics, and how surely the others are beaten."""
+        return self._api.pareto(id_of(experiment), metrics)
+
+    def recount(self, experiment: Named) -> dict[str, Any]:
+        """Count every sum again from the single scores: `equal`, and `differences`, of which there should be none."""
+        answer: dict[str, Any] = self._transport.get(f"{PATH}/{id_of(experiment)}/recount")
+        return answer
+
+    @staticmethod
+    def _experiment(answer: JsonObject) -> ExperimentRecord:
+        return ExperimentRecord.read(answer["experiment"])

@@ -1,0 +1,45 @@
+"""The nouns of the service as attributes of the client."""
+
+from __future__ import annotations
+
+from evalsvc.client.resources.annotations import AnnotationsApi
+from evalsvc.client.resources.connections import ConnectionsApi
+from evalsvc.client.resources.datasets import DatasetsApi
+from evalsvc.client.resources.evaluations import EvaluationsApi
+from evalsvc.client.resources.experiments import StoredExperiments
+from evalsvc.client.resources.profiles import ProfilesApi
+from evalsvc.client.service.service import Service
+
+
+class Resources(Service):
+    """The part of the client that lists, makes and changes what the account has."""
+
+    @property
+    def datasets(self) -> DatasetsApi:
+        """Lists of examples, frozen by version."""
+        return DatasetsApi(self._transport)
+
+    @property
+    def profiles(self) -> ProfilesApi:
+        """Named settings of evaluators."""
+        return ProfilesApi(self._transport)
+
+    @property
+    def connections(self) -> ConnectionsApi:
+        """LLMs that evaluators ask."""
+        return ConnectionsApi(self._transport)
+
+    @property
+    def evaluations(self) -> EvaluationsApi:
+        """What was captured, and scores that were made elsewhere."""
+        return EvaluationsApi(self._transport)
+
+    @property
+    def annotations(self) -> AnnotationsApi:
+        """Questions that people answer, and their labels."""
+        return AnnotationsApi(self._transport)
+
+    @property
+    def experiments(self) -> StoredExperiments:
+        """Experiments that the service has, whoever runs them."""
+        return StoredExperiments(self._transport)

@@ -1,0 +1,73 @@
+"""Objects of the service as data, and lists of them that are read page after page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+
+from evalsvc.client.results.frames import build_frame
+from evalsvc.client.results.tables import render_html_table
+
+if TYPE_CHECKING:
+    import pandas
+
+SHOWN = 20
+"""Rows of a list that a notebook shows; a list may be longer than a page of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceObject:
+    """One object of the service: the members that have names here, and the whole answer in `raw`."""
+
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def read(cls, body: object) -> Self:
+        """Read an answer; what a later service says beside it is found in `raw`."""
+        answer = cast("dict[str, Any]", body)
+        known = {one.name for one in fields(cls)} - {"raw"}
+        return cls(**{name: value for name, value in answer.items() if name in known}, raw=answer)
+
+    def cells(self) -> dict[str, object]:
+        """Return its members as the cells of a row."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "raw"}
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook, a member a line."""
+        rows = [(name, str(value)) for name, value in self.cells().items() if value is not None]
+        return render_html_table((type(self).__name__.removesuffix("ServiceObject"), ""), rows)
+
+
+RecordT = TypeVar("RecordT", bound=ServiceObject)
+
+
+class Listing(Generic[RecordT]):
+    """A list of the service. Each time that it is iterated, it is read anew, page after page as needed."""
+
+    def __init__(self, read: Callable[[], Iterator[RecordT]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[RecordT]:
+        return self._read()
+
+    def first(self) -> RecordT | None:
+        """Return the first of them; None where there is none."""
+        return next(iter(self), None)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Read them all, a row each."""
+        return build_frame(one.cells() for one in self)
+
+    def _repr_html_(self) -> str:
+        """Draw the first twenty in a notebook."""
+        found = [one.cells() for one in islice(self, SHOWN + 1)]
+        columns = list(found[0]) if found else ["nothing"]
+        rows = [["" if one[name] is None else str(one[name]) for name in columns] for one in found[:SHOWN]]
+        return render_html_table(columns, rows) + ("<p>… and more</p>" if len(found) > SHOWN else "")
+
+
+def id_of(one: object) -> str:
+    """Return the id of an object of the service, or the id that stands for it."""
+    return str(getattr(one, "id", one))
