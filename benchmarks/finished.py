@@ -115,7 +115,7 @@ def simulate(n_runs: int, *, say: Callable[[str], None] = print) -> list[Finishe
     from benchmarks.stack import stack
 
     with stack():
-        ask, close = _caller()
+        ask, close, _ = caller()
         bad = []
         for seed in range(n_runs):
             with slow_planner(seed):
@@ -127,7 +127,8 @@ def simulate(n_runs: int, *, say: Callable[[str], None] = print) -> list[Finishe
     return bad
 
 
-def _caller() -> tuple[Ask, Callable[[], None]]:
+def caller() -> tuple[Ask, Callable[[], None], str]:
+    """Make an account; return how to ask in its name, how to let go of the database, and its key."""
     from django.db import connections
     from django.test import Client
 
@@ -148,7 +149,7 @@ def _caller() -> tuple[Ask, Callable[[], None]]:
             raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.content!r}")
         return answer.json()
 
-    return ask, connections.close_all
+    return ask, connections.close_all, str(key)
 
 
 def main() -> int:

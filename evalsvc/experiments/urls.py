@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from evalsvc.experiments.api.aggregates import AggregatesView, ManyAggregatesView
 from evalsvc.experiments.api.batches import OutputBatchView
 from evalsvc.experiments.api.compare import CompareView
 from evalsvc.experiments.api.configs import (
@@ -26,6 +27,7 @@ from evalsvc.experiments.api.results import ResultsView
 
 urlpatterns = [
     path("v1/score/batch", OutputBatchView.as_view()),
+    path("v1/aggregates", ManyAggregatesView.as_view()),
     path("v1/compare", CompareView.as_view()),
     path("v1/experiments", ExperimentsView.as_view()),
     path("v1/experiments/preview", PreviewView.as_view()),
@@ -37,6 +39,7 @@ urlpatterns = [
     path("v1/experiments/<id:id>/decisions", DecisionsView.as_view()),
     path("v1/experiments/<id:id>/pareto", ParetoView.as_view()),
     path("v1/experiments/<id:id>/confusion", ConfusionView.as_view()),
+    path("v1/experiments/<id:id>/aggregates", AggregatesView.as_view()),
     path("v1/experiments/<id:id>/recount", RecountView.as_view()),
     path("v1/experiments/<id:id>/results", ResultsView.as_view()),
     path("v1/experiments/<id:id>/metrics", MetricsView.as_view()),

@@ -25,6 +25,7 @@ def filled() -> tuple[Caller, Filled]:
         "/v1/experiments/{id}/confusion?config={config}&level={number}",
         "/v1/experiments/{id}/confusion?config={config}&seed={number}",
         "/v1/experiments/{id}/pareto?metrics=accuracy,passes&level={number}",
+        "/v1/experiments/{id}/aggregates?by=metadata.topic&config={config}&max_slices={number}",
         "/v1/compare?a={config}&b={config}&limit={number}",
         "/v1/experiments?metadata=k:{number}",
         '/v1/experiments?metadata={{"k":{number}}}',

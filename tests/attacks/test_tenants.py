@@ -31,6 +31,7 @@ READS = {
     ("post", "/v1/evaluations/search"),
     ("post", "/v1/evaluation-results/search"),
     ("post", "/v1/experiments/preview"),
+    ("post", "/v1/aggregates"),
     ("post", "/v1/otel/logs/search"),
     ("post", "/v1/otel/spans/search"),
     ("post", "/v1/trace-insight/search"),
@@ -112,6 +113,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/datasets/{id}/versions"): {"examples": [{"input": "x"}]},
     ("post", "/v1/experiments"): {"name": "new"},
     ("post", "/v1/experiments/preview"): PLANNED,
+    ("post", "/v1/aggregates"): {"experiment_ids": ["1"]},
     ("patch", "/v1/experiments/{id}"): {"name": "new"},
     ("post", "/v1/experiments/{id}"): {"name": "new"},
     ("post", "/v1/experiments{id}"): {"name": "new"},
@@ -171,6 +173,7 @@ def belongings() -> Belongings:
     run = filled_experiment(alice, MARK)
     QUERIES["/v1/compare"] = "?a={}&b={}".format(*run.configs)
     QUERIES["/v1/experiments/{id}/confusion"] = f"?config={run.configs[0]}"
+    QUERIES["/v1/experiments/{id}/aggregates"] = "?by=metadata.topic"
     trace_id = new_id()
     alice.post("/v1/traces", traces(span(trace_id, name=MARK)))
     alice.post("/v1/logs", logs(log(MARK + "telemetry", traceId=trace_id)))
@@ -288,7 +291,7 @@ def test_it_refuses_readers(belongings: Belongings, method: str, path: str) -> N
 @pytest.mark.parametrize(("method", "path"), [op for op in operations() if op not in writes()])
 def test_it_lets_readers_read(belongings: Belongings, method: str, path: str) -> None:
     status = call(belongings.reader, method, path, belongings.ids.get(path, "")).status_code
-    assert status == (422 if path == "/v1/experiments/preview" else 200)
+    assert status == (422 if path in ("/v1/experiments/preview", "/v1/aggregates") else 200)
 
 
 def optional_parameters(path: str) -> list[str]:

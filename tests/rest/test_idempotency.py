@@ -102,6 +102,11 @@ def scores_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     return f"/v1/experiments/{made.id}/scores", body
 
 
+def aggregates_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    made = make_experiment(caller, make_dataset(caller, n=2), [{"name": "mine", "kind": "push"}])
+    return "/v1/aggregates", {"experiment_ids": [made["id"]]}
+
+
 def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     plan = {"dataset_id": posts_of_datasets(caller), "metrics": ACCURACY}
     return "/v1/experiments/preview", {"name": "x", "plan": plan, "configs": [{"kind": "push"}]}
@@ -160,6 +165,7 @@ ROUTES: dict[str, Route] = {
     ),
     "/v1/experiments": lambda caller: ("/v1/experiments", {"name": "x"}),
     "/v1/experiments/preview": preview_route,
+    "/v1/aggregates": aggregates_route,
     "/v1/experiments/{id}": of_experiment("", {"name": "renamed"}),
     "/v1/experiments{id}": of_experiment_without_slash,
     "/v1/experiments/{id}/start": of_experiment("/start", {}, start=False),

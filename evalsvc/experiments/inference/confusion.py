@@ -11,6 +11,7 @@ import numpy as np
 from django.db import connections
 
 from evalsvc.experiments.definition.knobs import pointed
+from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.formulas.confusion import Counts, Share, told_apart
@@ -18,17 +19,9 @@ from evalsvc.tenancy.scope import current_role
 
 ROOTS = ("input", "expected", "metadata", "contexts")
 MAX_CLASSES = 100
-MAX_LABEL = 200
-# A label is a text, a number or true and false; 1 and 1.0 are one number. Anything else is nobody's class.
-LABEL = """CASE {json}_typeof({value})
-  WHEN 'string' THEN left(btrim({value} #>> '{{}}'), {longest})
-  WHEN 'number' THEN trim_scale(({value} #>> '{{}}')::numeric)::text
-  WHEN 'boolean' THEN {value} #>> '{{}}' END"""
-# Outputs are kept as `jsonb`, examples as `json`, which may hold a NUL that no text of the database can.
-SIDES = (("said", "jsonb"), ("gold", "json"))
 CELLS = """
 SELECT {predicted}, {actual}, count(*) FROM (
-  SELECT o.output #> %s AS said, CASE WHEN strpos(e.{root}::text, '\\u0000') = 0 THEN e.{root} #> %s END AS gold
+  SELECT o.output #> %s AS said, {gold} AS gold
   FROM experiments_output o JOIN datasets_example e ON e.id = o.example_id
   WHERE o.account_id = %s AND o.config_id = %s AND o.status = 'ok'
 ) AS pairs GROUP BY 1, 2
@@ -120,8 +113,9 @@ def _cells(config: Config, question: LabelQuestion) -> Cells:
     if root not in ROOTS:
         known = ", ".join(f"/{name}" for name in ROOTS)
         raise Invalid(FieldError("/actual", f"It lies in the example: a pointer that begins with one of {known}."))
-    said, gold = (LABEL.format(value=name, json=kind, longest=MAX_LABEL) for name, kind in SIDES)
-    statement = CELLS.format(root=root, predicted=said, actual=gold)
+    # Outputs are kept as `jsonb`, examples as `json`.
+    said, gold = label_sql("said", json="jsonb"), label_sql("gold", json="json")
+    statement = CELLS.format(gold=part_of_example(root), predicted=said, actual=gold)
     with connections[current_role()].cursor() as cursor:
         cursor.execute(statement, [list(pointed(question.predicted)), inside, config.account_id, config.pk])
         rows = cursor.fetchall()

@@ -1,0 +1,143 @@
+"""The sums of each group of configs in each slice, counted by the database: no example leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connections
+
+from evalsvc.experiments.definition.knobs import Path
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.labels import label_sql, part_of_example
+from evalsvc.experiments.models import AdditionMark, Config
+from evalsvc.stats.basics.sums import Sums
+from evalsvc.tenancy.scope import current_role
+
+NO_LABEL, THE_REST = 0, -1
+# Each asked example with its label; without a metadata value all examples are one slice.
+# OFFSET 0: what lies at the path is read once, and not for each branch of the label.
+LABELS = {
+    True: """SELECT i.pos, i.example_id, <label> AS label
+      FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
+      CROSS JOIN LATERAL (SELECT <part> AS found OFFSET 0) p WHERE i.experiment_id = %s""".replace(
+        "<label>", label_sql("p.found", json="json")
+    ).replace("<part>", part_of_example("metadata")),
+    False: """SELECT i.pos, i.example_id, ''::text AS label
+      FROM experiments_experimentitem i WHERE %s::text[] IS NULL AND i.experiment_id = %s""",
+}
+SIZES = """
+SELECT l.label, count(*), count(*) OVER () FROM ({labels}) l
+GROUP BY l.label ORDER BY l.label IS NULL DESC, count(*) DESC, l.label LIMIT %s
+"""
+PLACED = """
+WITH placed AS MATERIALIZED (
+  SELECT l.pos, l.example_id,
+    CASE WHEN l.label IS NULL THEN {none} ELSE coalesce(w.place, {rest}) END::int AS place
+  FROM ({labels}) l LEFT JOIN unnest(%s::text[]) WITH ORDINALITY AS w(label, place) ON w.label = l.label
+)"""
+COUNTS = "SELECT place, count(*) FROM placed GROUP BY place"
+# One group after the other, so that the arrays of one are all that is held. An example's scores are averaged over the
+# configs of the group first: it is the unit, and sixteen configs are not sixteen examples. Rounding may carry a mean of
+# equal scores beyond them, and so out of their range. The place is looked up and not joined: where the planner expects
+# few scores, a loop over all places for each score would never end.
+SUMS = """
+SELECT g.number, c.place, t.n, t.n_error, t.n_na, c.n_partial,
+  t.total, t.squares, t.lowest, t.highest, t.den_total, t.den_squares, t."cross"
+FROM jsonb_to_recordset(%s::jsonb) AS g(number int, config_ids bigint[], upto int)
+CROSS JOIN LATERAL (
+  SELECT x.place, array_agg(''::text) AS metrics, array_agg(x.value) AS numbers,
+    array_agg(x.denominator) AS denominators, array_agg(x.error_code) AS errors,
+    count(*) FILTER (WHERE x.is_partial) AS n_partial
+  FROM (
+    SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
+      least(max(s.value), greatest(min(s.value), avg(s.value))) AS value, avg(s.denominator) AS denominator,
+      CASE WHEN count(s.value) > 0 THEN NULL WHEN bool_and(s.error_code = 'not_applicable') THEN 'not_applicable'
+        ELSE 'error' END AS error_code,
+      count(s.value) > 0 AND count(*) > count(s.value) AS is_partial
+    FROM experiments_score s
+    WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto GROUP BY s.pos) x
+  GROUP BY x.place) c
+CROSS JOIN LATERAL sums_of_scores(c.metrics, c.numbers, c.denominators, c.errors) t
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSlice:
+    """What one group of configs has in one slice."""
+
+    sums: Sums
+    n_error: int
+    n_na: int
+    n_partial: int
+
+
+NOTHING_COUNTED = CountedSlice(Sums(0, 0.0, 0.0, None, None), 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """How the examples of one experiment are divided: by the label at a path of their metadata, or not at all.
+
+    `labels` are those with a slice of their own, in their order; what has another label is in the rest.
+    """
+
+    experiment_id: int
+    path: Path | None
+    labels: tuple[str, ...] = ()
+
+    def _source(self) -> tuple[str, list[Any]]:
+        path = None if self.path is None else list(self.path)
+        return LABELS[self.path is not None], [path, self.experiment_id]
+
+    def sizes(self, most: int) -> tuple[dict[str | None, int], int]:
+        """Return how many examples have each of the labels that are most frequent, and how many labels there are."""
+        labels, values = self._source()
+        rows = _rows(SIZES.format(labels=labels), [*values, most])
+        return {label: n for label, n, _ in rows}, rows[0][2] if rows else 0
+
+    def placed(self) -> tuple[str, list[Any]]:
+        """Return the common table of each example's place, to put before a query, and its values."""
+        labels, values = self._source()
+        return PLACED.format(labels=labels, none=NO_LABEL, rest=THE_REST), [*values, list(self.labels)]
+
+    def counts(self) -> dict[int, int]:
+        """Return how many examples are at each place."""
+        with_placed, values = self.placed()
+        return dict(_rows(f"{with_placed} {COUNTS}", values))
+
+    def counted(self, metric: Metric, groups: Sequence[Sequence[Config]]) -> dict[tuple[int, int], CountedSlice]:
+        """Return, by (number of the group, place), the sums of what every config of the group has finished."""
+        uptos = finished_of(metric, [config for group in groups for config in group])
+        asked = [
+            {"number": i, "config_ids": [c.pk for c in begun], "upto": min(uptos[c.pk] for c in begun)}
+            for i, begun in enumerate(begun_of(group, uptos) for group in groups)
+            if begun
+        ]
+        with_placed, values = self.placed()
+        rows = _rows(with_placed + SUMS, [*values, orjson.dumps(asked).decode(), metric.name])
+        return {
+            (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial)
+            for number, place, n, n_error, n_na, n_partial, *sums in rows
+        }
+
+
+def begun_of(group: Sequence[Config], uptos: Mapping[int, int]) -> list[Config]:
+    """Return the configs that have finished anything: the others have no say in how far their group is counted."""
+    return [config for config in group if uptos[config.pk]]
+
+
+def finished_of(metric: Metric, configs: Sequence[Config]) -> dict[int, int]:
+    """Return up to which position each config has a score of a metric, or the reason for none."""
+    if not metric.addition:
+        return {config.pk: config.watermark for config in configs}
+    marks = AdditionMark.objects.filter(config__in=[config.pk for config in configs], number=metric.addition)
+    return {config.pk: 0 for config in configs} | dict(marks.values_list("config_id", "watermark"))
+
+
+def _rows(sql: str, values: Sequence[Any]) -> list[Any]:
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()

@@ -1,0 +1,74 @@
+"""By how much a config of one experiment beats one of another in each slice, example by example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.aggregates.counting import Slicing, finished_of
+from evalsvc.experiments.models import Config
+from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.paired import Differences
+from evalsvc.tenancy.scope import current_role
+
+# Positions are of an experiment, examples are of both: each has drawn an order of its own.
+PAIRED_BY_SLICE = """, paired AS (
+  SELECT l.place, (b.value - a.value) * %s AS d, coalesce(a.error_code, b.error_code) AS error_code
+  FROM placed l
+  JOIN experiments_score a ON a.config_id = %s AND a.metric = %s AND a.pos = l.pos AND a.pos < %s
+  JOIN experiments_experimentitem i ON i.experiment_id = %s AND i.example_id = l.example_id
+  JOIN experiments_score b ON b.config_id = %s AND b.metric = %s AND b.pos = i.pos AND b.pos < %s
+)
+SELECT place, count(d), coalesce(sum(d), 0), coalesce(sum(d * d), 0), count(*) FILTER (WHERE d > 0),
+  count(*) FILTER (WHERE d < 0), count(*) FILTER (WHERE d IS NULL AND error_code <> 'not_applicable')
+FROM paired GROUP BY place
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedConfig:
+    """A config, and up to which position it has a metric."""
+
+    config: Config
+    upto: int
+
+    @classmethod
+    def of(cls, metric: Metric, config: Config) -> FinishedConfig:
+        """Return a config with where a metric of it stands."""
+        return cls(config, finished_of(metric, [config])[config.pk])
+
+
+def differences_by_place(
+    slicing: Slicing, metric: Metric, first: FinishedConfig, second: FinishedConfig, level: float
+) -> dict[int, dict[str, Any]]:
+    """Return, by place, second minus first on the examples that both have finished; positive when the second is better.
+
+    `slicing` is of the experiment of the first. Intervals are for new data, at the level of each single one.
+    """
+    with_placed, values = slicing.placed()
+    # On the scale on which configs are compared: of the range, higher being better.
+    scale = (1.0 if metric.higher_is_better else -1.0) / metric.unit(1)
+    one: list[Any] = [first.config.pk, metric.name, first.upto]
+    other: list[Any] = [second.config.pk, metric.name, second.upto]
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(with_placed + PAIRED_BY_SLICE, [*values, scale, *one, second.config.experiment_id, *other])
+        return {place: _out(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor}
+
+
+def _out(metric: Metric, pairs: Differences, n_missing: int, level: float) -> dict[str, Any]:
+    reach = 1.0 if metric.value_range is not None else None
+    found = new_data_difference(pairs, level=level, binary=metric.binary, reach=reach)
+    unit = metric.unit(1)
+    ends = {name: getattr(found, name) for name in ("value", "lower", "upper")}
+    return {
+        **{name: None if end is None else end * unit for name, end in ends.items()},
+        "n": pairs.n,
+        "n_missing": n_missing,
+        "n_better": pairs.n_plus,
+        "n_worse": pairs.n_minus,
+        "method": found.method,
+        "warnings": list(found.warnings),
+    }

@@ -1,0 +1,172 @@
+"""The table that an aggregate is: a row for each group of configs and each slice, all intervals holding together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, groups_of
+from evalsvc.experiments.inference.aggregates.counting import (
+    NO_LABEL,
+    NOTHING_COUNTED,
+    THE_REST,
+    CountedSlice,
+    Slicing,
+    finished_of,
+)
+from evalsvc.experiments.inference.aggregates.differences import FinishedConfig, differences_by_place
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK
+from evalsvc.stats.slices.parts import PartEstimate, SlicePart, joint_estimates
+
+# A config of the group has failed where others have not: the mean of that example is of fewer.
+PARTLY_SCORED = "partly_scored"
+UNEVEN = "uneven"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateQuestion:
+    """What is asked for: one metric, by what, how sure, and how many slices at most stand for themselves."""
+
+    metrics: Sequence[Metric]
+    """The metric as each experiment has it: added to one of them later, perhaps."""
+    axes: Axes
+    level: float
+    max_slices: int
+
+    @property
+    def metric(self) -> Metric:
+        """Return the metric of the first experiment; what it measures is the same in all."""
+        return self.metrics[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedRun:
+    """One experiment with the configs that are asked about."""
+
+    plan: ExperimentPlan
+    configs: Sequence[Config]
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row that is being made."""
+
+    run: SlicedRun
+    group: ConfigGroup
+    place: int
+    n_examples: int
+    counted: CountedSlice
+    warnings: list[str] = field(default_factory=list)
+    difference: dict[str, Any] | None = None
+
+
+def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, is_paired: bool = False) -> Any:
+    """Return the aggregates of one experiment or of several: slices first the largest, those without a value last.
+
+    With `is_paired` the rows of every run but the first have the difference to the first; each run then has one config.
+    """
+    slicings, n_distinct = _slicings(runs, question)
+    rows = [
+        row
+        for run, slicing, one in zip(runs, slicings, question.metrics, strict=True)
+        for row in _rows_of(run, slicing, one, question.axes)
+    ]
+    metric = question.metric
+    parts = [SlicePart(row.counted.sums, metric.binary and len(row.group.configs) == 1) for row in rows]
+    n_differences = sum(row.run is not runs[0] for row in rows) if is_paired else 0
+    # Intervals of means and of differences stand in one table, and hold together.
+    found, each = joint_estimates(
+        metric.kind, parts, level=question.level, value_range=metric.value_range, n_others=n_differences
+    )
+    if is_paired:
+        _compare(rows, runs, slicings[0], question, each)
+    return {
+        "metric": metric.name,
+        "type": metric.kind.name,
+        "higher_is_better": metric.higher_is_better,
+        "by": question.axes.names,
+        "unit": "example",
+        "covers": NEW_DATA if metric.kind.of_one_score.covers else None,
+        "safe": ONE_LOOK,
+        "level": question.level,
+        "joint_level": each,
+        "n_comparisons": max(1, len(rows) + n_differences),
+        "n_labels": n_distinct,
+        "rows": [_out(row, one, slicings[0], question) for row, one in zip(rows, found, strict=True)],
+    }
+
+
+def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[list[Slicing], int]:
+    """Divide every run by the same labels, the most frequent of all runs; return how many labels there are."""
+    path = question.axes.topic[1] if question.axes.topic else None
+    bare = [Slicing(run.plan.pk, path) for run in runs]
+    if path is None:
+        return [Slicing(one.experiment_id, None, ("",)) for one in bare], 0
+    sizes: Counter[str] = Counter()
+    n_distinct = 0
+    for slicing in bare:
+        # One more for those without a label, which have a slice of their own.
+        found, n = slicing.sizes(question.max_slices + 1)
+        n_distinct = max(n_distinct, n - (None in found))
+        sizes.update({label: size for label, size in found.items() if label is not None})
+    ordered = sorted(sizes, key=lambda label: (-sizes[label], label))[: question.max_slices]
+    return [Slicing(one.experiment_id, path, tuple(ordered)) for one in bare], n_distinct
+
+
+def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, axes: Axes) -> list[_Row]:
+    groups = groups_of(run.configs, axes)
+    counts = slicing.counts()
+    counted = slicing.counted(metric, [group.configs for group in groups])
+    places = [place for place in (*range(1, len(slicing.labels) + 1), THE_REST, NO_LABEL) if place in counts]
+    finished = finished_of(metric, run.configs)
+    rows = []
+    for i, group in enumerate(groups):
+        ends = {finished[config.pk] for config in group.configs}
+        for place in places:
+            row = _Row(run, group, place, counts[place], counted.get((i, place), NOTHING_COUNTED))
+            row.warnings += [UNEVEN] if len(ends) > 1 else []
+            row.warnings += [PARTLY_SCORED] if row.counted.n_partial else []
+            rows.append(row)
+    return rows
+
+
+def _compare(
+    rows: Sequence[_Row], runs: Sequence[SlicedRun], slicing: Slicing, question: AggregateQuestion, level: float
+) -> None:
+    first = FinishedConfig.of(question.metric, runs[0].configs[0])
+    for run, metric in zip(runs[1:], question.metrics[1:], strict=True):
+        second = FinishedConfig.of(metric, run.configs[0])
+        found = differences_by_place(slicing, metric, first, second, level)
+        for row in rows:
+            if row.run is run:
+                row.difference = found.get(row.place)
+
+
+def _out(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQuestion) -> dict[str, Any]:
+    counted, topic = row.counted, question.axes.topic
+    label = slicing.labels[row.place - 1] if row.place > 0 else None
+    finished = counted.sums.n + counted.n_error + counted.n_na
+    return {
+        "experiment_id": str(row.run.plan.pk),
+        "values": {**row.group.values, **({topic[0]: label} if topic else {})},
+        "is_rest": row.place == THE_REST,
+        "config_ids": [str(config.pk) for config in row.group.configs],
+        "configs": [config.name for config in row.group.configs],
+        "n_configs": len(row.group.configs),
+        "n_examples": row.n_examples,
+        "n": found.n,
+        "n_error": counted.n_error,
+        "n_na": counted.n_na,
+        "n_pending": row.n_examples - finished,
+        "n_partial": counted.n_partial,
+        "value": found.value,
+        "lower": found.lower,
+        "upper": found.upper,
+        "method": found.method,
+        "warnings": [*found.warnings, *row.warnings],
+        "difference": row.difference,
+    }
