@@ -27,6 +27,7 @@ NOUNS = (
     *("evaluate", "history", "evaluations", "evaluation-results", "catalog", "projects", "annotations", "calibrations"),
     *("datasets", "prompts", "connections", "webhooks", "events", "experiments", "reports", "telemetry", "whoami"),
     "aggregates",
+    "reviews",
 )
 BEGIN, END = "<!-- python -m scripts.docs -->", "<!-- /python -m scripts.docs -->"
 _fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -22,6 +22,7 @@ OWN = {
     "/v1/event-endpoints",
     "/v1/experiments",
     "/v1/history",
+    "/v1/reviews",
 }
 
 
