@@ -73,13 +73,13 @@ def as_shown(content: Content, item: ReviewItem) -> Sequence[ShownText]:
     return tuple(reversed(content.outputs)) if item.is_swapped else content.outputs
 
 
-def text_of(value: object) -> str:
+def readable_text(value: object) -> str:
     """Return a JSON value as people read it: a text as it is, anything else indented."""
     return value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def _optional(value: object) -> str | None:
-    return None if value is None else text_of(value)
+    return None if value is None else readable_text(value)
 
 
 def _of_outputs(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
@@ -109,7 +109,7 @@ def _of_output(
         shown,
         input=_optional(example.input) if example else None,
         expected=_optional(example.expected) if example and review.show_expected else None,
-        contexts=[text_of(one) for one in (example.contexts or [])] if example else (),
+        contexts=[readable_text(one) for one in (example.contexts or [])] if example else (),
         example_id=example.key if example else None,
         label_of=("log", f"output-{first.pk}") if review.kind == Kind.OUTPUT else None,
         place={
@@ -127,7 +127,7 @@ def answer_of(row: Output) -> str:
     """Return the text of an output: its answer, or all components where none is named so."""
     document = row.output
     answer = document[ANSWER] if isinstance(document, dict) and ANSWER in document else document
-    return text_of(answer)
+    return readable_text(answer)
 
 
 def _scores(account: Account, outputs: Sequence[Output]) -> dict[tuple[int, int], list[ShownScore]]:
@@ -171,8 +171,10 @@ def _of_span(row: Span | None) -> Content:
         return Content()
     attributes = row.attributes if isinstance(row.attributes, dict) else {}
     texts = {
-        side: next((text_of(attributes[name]) for name in names if name in attributes), None)
+        side: next((readable_text(attributes[name]) for name in names if name in attributes), None)
         for side, names in SPAN_TEXTS.items()
     }
-    shown = texts["output"] if texts["output"] is not None else text_of({"name": row.name, "attributes": attributes})
+    shown = (
+        texts["output"] if texts["output"] is not None else readable_text({"name": row.name, "attributes": attributes})
+    )
     return Content([ShownText(shown)], input=texts["input"], label_of=("span", row.span_id))
