@@ -25,9 +25,19 @@ API = CHECKOUT / "docs" / "api"
 # In the order in which a reader meets them.
 NOUNS = (
     *("evaluate", "history", "evaluations", "evaluation-results", "catalog", "projects", "annotations", "calibrations"),
-    *("datasets", "prompts", "connections", "webhooks", "events", "experiments", "reports", "telemetry", "whoami"),
+    *(
+        "datasets",
+        "prompts",
+        "connections",
+        "webhooks",
+        "events",
+        "experiments",
+        "gates",
+        "reports",
+        "telemetry",
+        "whoami",
+    ),
     "aggregates",
-    "reviews",
 )
 BEGIN, END = "<!-- python -m scripts.docs -->", "<!-- /python -m scripts.docs -->"
 _fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -63,15 +63,13 @@ OF_EXPERIMENTS = (
     ),
 )
 TABLES = (
-    *_of("reviews_review", "review_id", "reviews_reviewanswer", "reviews_reviewitem"),
-    Table("reviews_reviewlink"),
-    Table("reviews_review"),
     Table("experiments_config"),
     Table("experiments_experimentplan"),
     Table("projects_experiment"),
     *_of("datasets_datasetversion", "version_id", "datasets_example"),
     Table("datasets_datasetversion"),
     Table("datasets_dataset"),
+    Table("gates_gate"),
     Table("annotations_annotationcriteria"),
     Table("prompts_promptlabel"),
     Table("prompts_promptrevision"),

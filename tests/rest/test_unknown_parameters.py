@@ -21,8 +21,8 @@ OWN = {
     "/v1/event-deliveries",
     "/v1/event-endpoints",
     "/v1/experiments",
+    "/v1/gates",
     "/v1/history",
-    "/v1/reviews",
 }
 
 

@@ -25,15 +25,15 @@ LARGEST_ID = 2**63 - 1
 MEASURED_ALIKE = ("kind", "value_range", "binary", "higher_is_better")
 # One version: an example is itself. Two: the caller's own id, and every field of the row the same (the digest).
 PAIRED = """
-WITH a AS (
+WITH a AS MATERIALIZED (
   SELECT i.example_id, i.pos, s.value, s.error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(a)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_a)s AND i.pos < %(watermark_a)s
-), b AS (
+), b AS MATERIALIZED (
   SELECT i.example_id, i.pos, s.value, s.error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(b)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_b)s AND i.pos < %(watermark_b)s
-), paired AS ({matched})
+), paired AS MATERIALIZED ({matched})
 """
 SAME = """
   SELECT a.example_id, a.pos, b.pos AS other_pos, a.value, b.value AS other, a.error_code, b.error_code AS other_error
@@ -142,33 +142,53 @@ def compare(first: ComparisonSide, second: ComparisonSide, *, offset: int, limit
     Only examples below both watermarks count. Within one experiment words and intervals hold for all its comparisons
     together, and words rest on examples that neither designer can have seen.
     """
-    facts = _facts(first, second)
-    is_one_version = first.plan.dataset_version_id == second.plan.dataset_version_id
-    paired = PAIRED.replace("{matched}", SAME if is_one_version else ALIKE)
+    facts = facts_of(first, second)
+    paired = paired_sql(first, second)
     with connections[current_role()].cursor() as cursor:
         cursor.execute(paired + ROWS, facts)
         rows = cursor.fetchall()
         cursor.execute(paired + EXAMPLES, facts | {"offset": offset, "limit": limit + 1})
         examples = [_example_out(row, first.metric) for row in cursor.fetchall()]
-        where = " WHERE a.experiment_id = %(experiment_a)s AND b.experiment_id = %(experiment_b)s"
-        cursor.execute(IN_COMMON[is_one_version] + where, facts)
-        n_common = int(cursor.fetchone()[0])
+    n_common = count_common(first, second)
     view = {
         "a": first.out(),
         "b": second.out(),
         "metric": first.metric.name,
         "type": first.metric.kind.name,
         "higher_is_better": first.metric.higher_is_better,
-        "matched_by": "example" if is_one_version else "example id and content",
+        "matched_by": matched_by(first, second),
         **_shares(first, second, n_common, len(rows)),
         "comparison": _comparison(first, second, rows, n_common),
-        "warnings": list(_warnings(first, second, n_common)),
+        "warnings": list(pairing_warnings(first, second, n_common)),
         "examples": examples[:limit],
     }
     return view, len(examples) > limit
 
 
-def _facts(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
+def paired_sql(first: ComparisonSide, second: ComparisonSide) -> str:
+    """Return a CTE `paired` of the examples below both watermarks, with both scores."""
+    return PAIRED.replace("{matched}", SAME if _is_one_version(first, second) else ALIKE)
+
+
+def matched_by(first: ComparisonSide, second: ComparisonSide) -> str:
+    """Say what makes an example of one that of the other."""
+    return "example" if _is_one_version(first, second) else "example id and content"
+
+
+def count_common(first: ComparisonSide, second: ComparisonSide) -> int:
+    """Return how many examples both have, finished or not."""
+    where = " WHERE a.experiment_id = %(experiment_a)s AND b.experiment_id = %(experiment_b)s"
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(IN_COMMON[_is_one_version(first, second)] + where, facts_of(first, second))
+        return int(cursor.fetchone()[0])
+
+
+def _is_one_version(first: ComparisonSide, second: ComparisonSide) -> bool:
+    return first.plan.dataset_version_id == second.plan.dataset_version_id
+
+
+def facts_of(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
+    """Return the parameters of the statements about pairs; `watermark_a` and `watermark_b` may be set otherwise."""
     facts: dict[str, Any] = {"metric": first.metric.name}
     for side, name in ((first, "a"), (second, "b")):
         facts |= {
@@ -225,7 +245,8 @@ def _example_out(row: Sequence[Any], metric: Metric) -> dict[str, Any]:
     }
 
 
-def _warnings(first: ComparisonSide, second: ComparisonSide, n_common: int) -> list[str]:
+def pairing_warnings(first: ComparisonSide, second: ComparisonSide, n_common: int) -> list[str]:
+    """Say in what the two were measured otherwise, and whether examples of one have no partner."""
     found = []
     same: Mapping[str, bool] = {
         "other_evaluator": first.metric.evaluator_id == second.metric.evaluator_id,

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ClaimEnds, ends_of
+from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ClaimEnds, ends_of, is_shown
 from evalsvc.stats.gating.planning import examples_needed, mirrored, smallest_effect
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
@@ -67,10 +67,10 @@ def judge_all(claims: Sequence[GateClaim], alpha: float, *, watched: bool) -> li
     (['pass', 'undecided', 'fail'], 'fail')
     """
     ends = [ends_of(claim, alpha, watched=watched) for claim in claims]
-    is_shown = [_is_shown(claim, found) for claim, found in zip(claims, ends, strict=True)]
+    shown = [is_shown(claim, alpha, watched=watched) for claim in claims]
     refuted = _refuted(claims, alpha, watched)
     return [
-        _judged(claim, ends[i], is_shown[i], i in refuted, refuted.get(i, alpha / len(claims)), alpha, watched)
+        _judged(claim, ends[i], shown[i], i in refuted, refuted.get(i, alpha / len(claims)), alpha, watched)
         for i, claim in enumerate(claims)
     ]
 
@@ -96,15 +96,11 @@ def alpha_of_attempt(alpha: float, attempt: int) -> float:
     return 6.0 * alpha / (math.pi * attempt) ** 2
 
 
-def _is_shown(claim: GateClaim, ends: ClaimEnds) -> bool:
-    return ends.lower is not None and claim.is_met(ends.lower)
-
-
 def _is_refuted(claim: GateClaim, alpha: float, watched: bool) -> bool:
-    ends = ends_of(claim, alpha, watched=watched)
-    if ends.upper is None:
-        return False
-    return not claim.is_met(ends.upper) if claim.is_whole else ends.upper < claim.limit
+    if claim.is_whole and claim.n and not claim.is_bounded_by_missing:
+        return not claim.is_met(float(claim.best.mean()))
+    opposite = replace(mirrored(claim), may_equal=False)
+    return is_shown(opposite, alpha, watched=watched)
 
 
 def _refuted(claims: Sequence[GateClaim], alpha: float, watched: bool) -> dict[int, float]:
@@ -120,11 +116,11 @@ def _refuted(claims: Sequence[GateClaim], alpha: float, watched: bool) -> dict[i
 
 
 def _judged(
-    claim: GateClaim, ends: ClaimEnds, is_shown: bool, is_refuted: bool, to_fail: float, alpha: float, watched: bool
+    claim: GateClaim, ends: ClaimEnds, shown: bool, refuted: bool, to_fail: float, alpha: float, watched: bool
 ) -> JudgedClaim:
     effect = smallest_effect(claim, alpha, watched=watched)
-    if is_shown or is_refuted:
-        return JudgedClaim(PASS if is_shown else FAIL, ends, to_fail, effect, 0, None)
+    if shown or refuted:
+        return JudgedClaim(PASS if shown else FAIL, ends, to_fail, effect, 0, None)
     more = _more(claim, alpha, to_fail, watched)
     return JudgedClaim(UNDECIDED, ends, to_fail, effect, more, _reason(claim))
 

@@ -36,7 +36,7 @@ from evalsvc.stats.formulas.extremes import added_scores
 from evalsvc.stats.formulas.finite import Ends, t_quantile
 from evalsvc.stats.formulas.intervals import clopper_pearson
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.fortunes import watched_bound
+from evalsvc.stats.gating.fortunes import is_ruled_out, watched_bound
 
 # Without a range nothing is claimed below so many scores, and one twice as far as the farthest is reckoned with.
 LEAST_WITHOUT_RANGE, BEYOND = 50, 2.0
@@ -74,6 +74,18 @@ def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ClaimEnds:
     if watched:
         return _watched(claim, alpha)
     return _one_look(claim, alpha)
+
+
+def is_shown(claim: GateClaim, alpha: float, *, watched: bool) -> bool:
+    """Say whether the claim is shown, at alpha; as its lower end says, but faster where it is watched."""
+    if watched and claim.population is None and claim.reach is not None and claim.n:
+        low, high = claim.reach
+        unit = np.clip((claim.worst - low) / (high - low), 0.0, 1.0)
+        # Where a mean like the one seen was ruled out before, only the present fortune counts, as for the bound.
+        running = not is_ruled_out(unit, float(unit.mean()), alpha)
+        return is_ruled_out(unit, (claim.limit - low) / (high - low), alpha, running=running)
+    ends = ends_of(claim, alpha, watched=watched)
+    return ends.lower is not None and claim.is_met(ends.lower)
 
 
 def _of_this_set(claim: GateClaim, alpha: float, population: int, watched: bool) -> ClaimEnds:

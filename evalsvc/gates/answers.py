@@ -1,0 +1,169 @@
+"""What a gate answers."""
+
+from __future__ import annotations
+
+from evalsvc.gates.bodies import Covers, Looks, Outcome
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
+
+
+class GatedConfig(AnswerShape):
+    """A config as it was when the gate was asked.
+
+    `n_pending` examples are still to come; `n_never_asked` are not: it was stopped, or has failed.
+    """
+
+    experiment_id: str
+    experiment: str
+    config_id: str
+    config: str
+    state: str
+    dataset_id: str
+    dataset_version: int
+    n_examples: int
+    n_asked: int
+    n_pending: int
+    n_never_asked: int
+
+
+class GatedHistory(AnswerShape):
+    """The window of a history that was read."""
+
+    evaluator_id: str
+    profile_name: str
+    scope: Json
+    since: Json
+    include_experiments: str
+    n: int
+    n_no_verdict: int
+
+
+class RuleResult(AnswerShape):
+    """What a rule came to. Differences are positive where the candidate is better, in the unit of the metric.
+
+    `lower` and `upper` each hold at `level_of_ends`; the opposite was tested at `level_to_fail`. `smallest_effect` is
+    how far beyond the limit the truth must lie for so many examples to show it four times in five: in the unit of the
+    metric, or of the share within the limit for a quantile.
+    """
+
+    metric: str
+    kind: str
+    limit: float
+    quantile: float | None
+    outcome: Outcome
+    reason: str | None
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    method: str
+    level_of_ends: float
+    level_to_fail: float
+    higher_is_better: bool
+    n: int
+    n_missing: int
+    n_not_applicable: int
+    n_improved: int | None
+    n_regressed: int | None
+    n_unchanged: int | None
+    smallest_effect: float | None
+    about_n_more: int | None
+    warnings: list[str]
+    says: str
+
+
+class GatePairing(AnswerShape):
+    """How the examples of both were paired; `share` is that of the common ones among all of either."""
+
+    matched_by: str
+    n_candidate: int
+    n_baseline: int
+    n_common: int
+    share: float
+    min_share: float
+
+
+class GateSpending(AnswerShape):
+    """What this candidate may spend, as one of many on a benchmark."""
+
+    benchmark: str | None
+    attempt: int
+    alpha: float
+    alpha_of_all: float
+
+
+class RegressedSide(AnswerShape):
+    """One side of a regression. `output` is its beginning; null where there is none, or where it has been deleted."""
+
+    pos: int
+    value: float | None
+    passed: bool | None
+    error_code: str | None
+    output: str | None = None
+    is_cut: bool = False
+
+
+class Regression(AnswerShape):
+    """An example on which the candidate is worse; those that the baseline passed and it failed come first."""
+
+    metric: str
+    example_id: str
+    drop: float | None
+    candidate: RegressedSide
+    baseline: RegressedSide
+    input: str | None = None
+
+
+class GateEvidence(AnswerShape):
+    """What is kept of a decision."""
+
+    level: float
+    looks: Looks
+    covers: Covers
+    summary: str
+    about_n_more: int | None
+    candidate: GatedConfig | None
+    baseline: GatedConfig | None
+    history: GatedHistory | None
+    rules: list[RuleResult]
+    pairing: GatePairing | None
+    spending: GateSpending | None
+    regressions: list[Regression]
+    warnings: list[str]
+
+
+class GateOut(GateEvidence):
+    """A decision about a candidate, with its evidence."""
+
+    id: str
+    name: str | None
+    outcome: Outcome
+    created_at: Moment
+
+
+class GateAnswer(AnswerShape):
+    """One gate."""
+
+    gate: GateOut
+
+
+class GateRow(AnswerShape):
+    """A gate in a list."""
+
+    id: str
+    name: str | None
+    outcome: Outcome
+    level: float
+    looks: Looks
+    covers: Covers
+    summary: str
+    candidate: GatedConfig | None
+    baseline: GatedConfig | None
+    history: GatedHistory | None
+    spending: GateSpending | None
+    created_at: Moment
+
+
+class GatePage(AnswerShape):
+    """A page of gates, newest first."""
+
+    gates: list[GateRow]
+    next_cursor: str | None

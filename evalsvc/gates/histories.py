@@ -1,0 +1,106 @@
+"""The scores of a captured history that a gate is about, oldest first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.evaluations.history.interval import interval_values
+from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.history.store import read_scoped
+from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
+from evalsvc.evaluations.models import EXTERNAL_PREFIX
+from evalsvc.evaluations.wire.interval_request import OF, IntervalAsk, read_ask
+from evalsvc.gates.answers import GatedHistory
+from evalsvc.gates.bodies import GateBody, GateHistory, GateRule
+from evalsvc.gates.reading import GateScores
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.formulas.finite import Ends
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySubject:
+    """A history within a window, read once, and what its numbers are of."""
+
+    evaluator_id: str
+    profile_name: str
+    run: Resolved | None
+    ask: IntervalAsk
+    scores: GateScores
+    passes: GateScores
+    n_no_verdict: int
+
+    def read(self, metric: str) -> tuple[GateScores, Ends | None, bool]:
+        """Return scores, their range and whether they are 0 or 1; of `pass` the verdicts as they were judged."""
+        if metric == "pass":
+            return self.passes, (0.0, 1.0), True
+        family = self.run.family if self.run else None
+        return self.scores, family.value_range if family else None, bool(family and family.binary)
+
+    def out(self) -> GatedHistory:
+        """Return what names it."""
+        return GatedHistory(
+            evaluator_id=self.evaluator_id,
+            profile_name=self.profile_name,
+            scope=self.ask.scope_json,
+            since=self.ask.since_json,
+            include_experiments=self.ask.include_experiments,
+            n=int(self.scores.candidate.size),
+            n_no_verdict=self.n_no_verdict,
+        )
+
+
+def find_history(account: Account, epoch: str | None, body: GateBody, wanted: GateHistory) -> HistorySubject:
+    """Read the history that a body names; Invalid for what is not there, or cannot be asked of a history."""
+    _check(body)
+    asked = {name: getattr(wanted, name) for name in ("scope", "since", "include_experiments")}
+    ask, errors = read_ask({"strategy": "full-history", **asked}, "/history")
+    if errors:
+        raise Invalid(*errors)
+    evaluator_id, profile_name, run = _resolved(account, epoch, wanted)
+    window = scope_window(account.pk, ask, pointer="/history")
+    (history,) = read_scoped(account.pk, [(evaluator_id, profile_name)], window)
+    rows = {of: interval_values(history, of, ask.most) for of in OF}
+    scores, passes = (_oldest_first(np.asarray(rows[of].values)) for of in ("score", "pass"))
+    # What nobody judged has a score and no verdict: to pass, it must count as failed.
+    passes = replace(passes, candidate=np.append(passes.candidate, [math.nan] * rows["pass"].n_no_verdict))
+    return HistorySubject(evaluator_id, profile_name, run, ask, scores, passes, rows["pass"].n_no_verdict)
+
+
+def _check(body: GateBody) -> None:
+    if body.looks != "one":
+        raise Invalid(FieldError("/looks", "A history has no fixed order to be watched in: its window moves."))
+    if body.covers != "new_data":
+        raise Invalid(FieldError("/covers", "A history is not a set: it speaks of new data."))
+    if body.benchmark is not None or body.attempt is not None:
+        raise Invalid(FieldError("/benchmark", "Candidates are counted on a benchmark, and a history is none."))
+    for i, rule in enumerate(body.rules):
+        _check_rule(rule, f"/rules/{i}")
+
+
+def _check_rule(rule: GateRule, pointer: str) -> None:
+    if rule.is_paired:
+        raise Invalid(FieldError(f"{pointer}/{rule.kinds[0]}", "A history has no baseline: give a threshold."))
+    if rule.metric not in OF:
+        raise Invalid(FieldError(f"{pointer}/metric", "Of a history: `pass`, the share that passes, or `score`."))
+
+
+def _resolved(account: Account, epoch: str | None, wanted: GateHistory) -> tuple[str, str, Resolved | None]:
+    if wanted.evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
+        return wanted.evaluator, wanted.criteria or "", None
+    try:
+        run = resolve(account_id=account.pk, epoch=epoch, evaluator=wanted.evaluator, profile=wanted.criteria)
+    except UnresolvedEvaluator as exc:
+        field = "evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "criteria"
+        raise Invalid(FieldError(f"/history/{field}", exc.message)) from None
+    return run.evaluator_id, run.profile.name, run
+
+
+def _oldest_first(values: FloatArray) -> GateScores:
+    row = np.array(values, dtype=np.float64)[::-1].copy()
+    return GateScores(row, None, 0, int(row.size))

@@ -1,0 +1,105 @@
+"""The scores that a gate rests on, in stored order: of one config, of pairs, or of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import connections
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.compare import facts_of, paired_sql
+from evalsvc.gates.subjects import GateSubject
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.tenancy.scope import current_role
+
+NOT_APPLICABLE = "not_applicable"
+SINGLE = """
+SELECT s.value, s.error_code FROM experiments_experimentitem i
+LEFT JOIN experiments_score s ON s.config_id = %(config)s AND s.metric = %(metric)s AND s.pos = i.pos
+WHERE i.experiment_id = %(experiment)s AND i.pos < %(upto)s ORDER BY i.pos
+"""
+PAIRS = "SELECT value, error_code, other, other_error FROM paired ORDER BY pos"
+
+
+@dataclass(frozen=True, slots=True)
+class GateScores:
+    """Scores of the candidate, and of the baseline where there is one: NaN where a score is missing.
+
+    Examples to which the metric does not apply are not among them, and are counted.
+    """
+
+    candidate: FloatArray
+    baseline: FloatArray | None
+    n_not_applicable: int
+    population: int
+    """How many examples there are in the set, but for those that the metric is known not to apply to."""
+
+
+def scores_of_gate(subject: GateSubject, metric: Metric, *, watched: bool) -> GateScores:
+    """Return the scores of one config. At one look, what was never asked is missing; while watched, it is not there."""
+    scored = _scored_upto(subject, metric, watched)
+    upto = scored if watched else subject.plan.run_length
+    values: dict[str, Any] = {
+        "config": subject.config.pk,
+        "experiment": subject.plan.experiment_id,
+        "metric": metric.name,
+        "upto": upto,
+    }
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SINGLE, values)
+        rows = [row for row in cursor.fetchall() if row[1] != NOT_APPLICABLE]
+    n_na = upto - len(rows)
+    return GateScores(_column(rows, 0), None, n_na, subject.plan.n_examples - n_na)
+
+
+def pairs_of_gate(
+    candidate: GateSubject, baseline: GateSubject, metrics: tuple[Metric, Metric], *, watched: bool, n_common: int
+) -> GateScores:
+    """Return the scores of both on the examples that both have, in the candidate's order; higher is better.
+
+    In one experiment a pair is there, while watched, once both are; of two, once the candidate's score is.
+    """
+    facts = pair_facts(candidate, baseline, metrics, watched=watched)
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1])) + PAIRS, facts)
+        found = cursor.fetchall()
+    rows = [row for row in found if NOT_APPLICABLE not in (row[1], row[3])]
+    sign = 1.0 if metrics[0].higher_is_better else -1.0
+    n_na = len(found) - len(rows)
+    # -0.0 would be written as such.
+    first, second = (sign * _column(rows, i) + 0.0 for i in (0, 2))
+    return GateScores(first, second, n_na, n_common - n_na)
+
+
+def pair_facts(
+    candidate: GateSubject, baseline: GateSubject, metrics: tuple[Metric, Metric], *, watched: bool
+) -> dict[str, Any]:
+    """Return the parameters of statements about the pairs that count."""
+    is_one_run = candidate.plan.pk == baseline.plan.pk
+    scored = [_scored_upto(*each, watched) for each in zip((candidate, baseline), metrics, strict=True)]
+    is_behind = baseline.is_going or scored[1] < baseline.config.watermark
+    if watched and is_behind and not is_one_run:
+        raise Invalid(FieldError("/looks", "The baseline is still being scored: pairs would come in no fixed order."))
+    # What the baseline will not be asked any more is missing there, and no end of the pairs.
+    ends = [scored[0] if watched else candidate.plan.run_length, scored[1] if is_behind else baseline.plan.run_length]
+    facts = facts_of(candidate.side(metrics[0]), baseline.side(metrics[1]))
+    first, second = [min(ends)] * 2 if is_one_run else ends
+    return facts | {"watermark_a": first, "watermark_b": second}
+
+
+def _scored_upto(subject: GateSubject, metric: Metric, watched: bool) -> int:
+    """Return the position before which all is scored. Raises Invalid at one look for what is still being scored."""
+    scored = subject.scored_upto(metric)
+    if not watched and scored < subject.config.watermark:
+        left = subject.config.watermark - scored
+        detail = f"{metric.name!r} was added later, and {left} examples of {subject.pointer[1:]} are not scored yet."
+        raise Invalid(FieldError("/looks", detail))
+    return scored
+
+
+def _column(rows: Sequence[Sequence[Any]], at: int) -> FloatArray:
+    return np.array([np.nan if row[at] is None else row[at] for row in rows], dtype=np.float64)

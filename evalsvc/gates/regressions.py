@@ -1,0 +1,111 @@
+"""Where the candidate got worse: the examples that it fails and the baseline passes, then the largest drops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from django.db import connections
+from msgspec import structs
+
+from evalsvc.accounts.models import Account
+from evalsvc.datasets.models import Example
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.compare import paired_sql
+from evalsvc.experiments.models import Output
+from evalsvc.gates.answers import GatedConfig, RegressedSide, Regression
+from evalsvc.gates.reading import pair_facts
+from evalsvc.gates.subjects import GateSubject
+from evalsvc.tenancy.scope import current_role
+
+MOST = 20
+MOST_CHARACTERS = 500
+WORST = """
+SELECT x.key, p.pos, p.other_pos, p.value, p.other, a.passed, b.passed, p.error_code, p.other_error
+FROM paired p JOIN datasets_example x ON x.id = p.example_id
+LEFT JOIN experiments_score a ON a.config_id = %(a)s AND a.metric = %(metric)s AND a.pos = p.pos
+LEFT JOIN experiments_score b ON b.config_id = %(b)s AND b.metric = %(metric)s AND b.pos = p.other_pos
+WHERE p.other IS NOT NULL AND p.error_code IS DISTINCT FROM 'not_applicable'
+  AND (p.value IS NULL OR %(sign)s * (p.other - p.value) > 0)
+ORDER BY coalesce(b.passed, false) AND a.passed IS NOT TRUE DESC, %(sign)s * (p.other - p.value) DESC NULLS FIRST, p.pos
+LIMIT %(limit)s
+"""
+
+
+def find_regressions(
+    candidate: GateSubject, baseline: GateSubject, metrics: Mapping[str, tuple[Metric, Metric]], *, watched: bool
+) -> list[Regression]:
+    """Return the worst regressions of each metric, as many of each as fit."""
+    found: list[Regression] = []
+    for pair in metrics.values():
+        facts = pair_facts(candidate, baseline, pair, watched=watched)
+        sign = 1.0 if pair[0].higher_is_better else -1.0
+        with connections[current_role()].cursor() as cursor:
+            sql = paired_sql(candidate.side(pair[0]), baseline.side(pair[1])) + WORST
+            cursor.execute(sql, facts | {"sign": sign, "limit": max(1, MOST // len(metrics))})
+            found += [_regression(pair[0].name, sign, row) for row in cursor.fetchall()]
+    return found
+
+
+def _regression(metric: str, sign: float, row: Sequence[Any]) -> Regression:
+    key, pos, other_pos, value, other, passed, other_passed, error, other_error = row
+    return Regression(
+        metric=metric,
+        example_id=key,
+        drop=None if value is None else sign * (other - value),
+        candidate=RegressedSide(pos=pos, value=value, passed=passed, error_code=error),
+        baseline=RegressedSide(pos=other_pos, value=other, passed=other_passed, error_code=other_error),
+    )
+
+
+def with_outputs(
+    account: Account, found: Sequence[Regression], candidate: GatedConfig | None, baseline: GatedConfig | None
+) -> list[Regression]:
+    """Return the regressions with the beginnings of inputs and outputs, as far as they are still there."""
+    if candidate is None or baseline is None or not found:
+        return list(found)
+    first = _outputs(account, candidate, [one.candidate.pos for one in found])
+    second = _outputs(account, baseline, [one.baseline.pos for one in found])
+    inputs = dict(
+        Example.objects.filter(account=account, id__in={row.example_id for row in first.values()}).values_list(
+            "id", "input"
+        )
+    )
+    return [
+        structs.replace(
+            one,
+            input=_input(first.get(one.candidate.pos), inputs),
+            candidate=_with_output(one.candidate, first.get(one.candidate.pos)),
+            baseline=_with_output(one.baseline, second.get(one.baseline.pos)),
+        )
+        for one in found
+    ]
+
+
+def _outputs(account: Account, config: GatedConfig, positions: list[int]) -> dict[int, Output]:
+    rows = Output.objects.filter(account=account, config_id=int(config.config_id), pos__in=positions)
+    rows = rows.exclude(config__state="deleted")
+    return {row.pos: row for row in rows.only("pos", "example_id", "output", "error_message", "error_type")}
+
+
+def _input(row: Output | None, inputs: Mapping[int, object]) -> str | None:
+    return _beginning(inputs.get(row.example_id))[0] if row is not None else None
+
+
+def _with_output(side: RegressedSide, row: Output | None) -> RegressedSide:
+    value: object = None
+    if row is not None:
+        answered = row.output
+        value = answered.get("output", answered) if isinstance(answered, dict) else answered
+        value = row.error_message if value is None else value
+    output, is_cut = _beginning(value)
+    return structs.replace(side, output=output, is_cut=is_cut)
+
+
+def _beginning(value: object) -> tuple[str | None, bool]:
+    """Return the beginning of a text, or of a value as JSON, and whether there is more."""
+    if value is None:
+        return None, False
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return text[:MOST_CHARACTERS], len(text) > MOST_CHARACTERS

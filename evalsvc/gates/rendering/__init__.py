@@ -1,0 +1,1 @@
+"""A gate for people and for CI: Markdown, JUnit XML, and a page."""

@@ -1,0 +1,53 @@
+"""A gate as JUnit XML: a test case for each rule, so that a CI shows it among the other tests."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET  # nosec B405  only written, never read
+from datetime import UTC
+
+from evalsvc.gates.answers import GateOut, RuleResult
+from evalsvc.gates.words import rule_name
+
+# What XML 1.0 cannot say, however it is written.
+_unsayable = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# A gate without any number has not judged; that is trouble, and no failed test.
+TROUBLE = ("no_examples",)
+
+
+def gate_junit(gate: GateOut) -> str:
+    """Return the gate as an XML document."""
+    errors = sum(_is_trouble(rule) for rule in gate.rules)
+    failures = sum(rule.outcome != "pass" for rule in gate.rules) - errors
+    counts = {"tests": str(len(gate.rules)), "failures": str(failures), "errors": str(errors), "skipped": "0"}
+    moment = gate.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    name = _clean(gate.name or f"gate {gate.id}")
+    suites = ET.Element("testsuites", counts | {"name": "evalsvc", "time": "0"})
+    suite = ET.SubElement(suites, "testsuite", counts | {"name": name, "time": "0", "timestamp": moment})
+    properties = ET.SubElement(suite, "properties")
+    for key in ("id", "outcome", "level", "looks", "covers"):
+        ET.SubElement(properties, "property", {"name": key, "value": str(getattr(gate, key))})
+    for rule in gate.rules:
+        _case(suite, name, rule)
+    output = ET.SubElement(suite, "system-out")
+    output.text = _clean(gate.summary)
+    ET.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
+
+
+def _case(suite: ET.Element, name: str, rule: RuleResult) -> None:
+    case = ET.SubElement(suite, "testcase", {"classname": name, "name": _clean(rule_name(rule)), "time": "0"})
+    if rule.outcome == "pass":
+        return
+    trouble = _is_trouble(rule)
+    kind = rule.reason if trouble and rule.reason else rule.outcome
+    found = ET.SubElement(case, "error" if trouble else "failure", {"message": _clean(rule.says), "type": kind})
+    found.text = _clean(rule.says)
+
+
+def _is_trouble(rule: RuleResult) -> bool:
+    return rule.reason in TROUBLE
+
+
+def _clean(text: str) -> str:
+    return _unsayable.sub("\ufffd", text)

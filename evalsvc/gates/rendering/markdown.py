@@ -1,0 +1,121 @@
+"""A gate as Markdown for a pull request: the decision first, then why, then what would settle it.
+
+Names, inputs and outputs are other people's text. In a sentence each character that Markdown or HTML could read as its
+own is escaped; longer texts stand in code, within a fence that is longer than any in them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
+from evalsvc.gates.words import VERDICTS, interval_words, number_words, rule_name
+
+MARKS = {"pass": "✅", "fail": "❌", "undecided": "❔"}
+MOST_REGRESSIONS = 5
+MOST_CHARACTERS = 200
+# What means something to Markdown, to HTML, or to a host: mentions, references to issues, and autolinks.
+_special = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:&<$=])")
+_unseen = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def gate_markdown(gate: GateOut) -> str:
+    """Return the gate as Markdown."""
+    parts = [
+        f"## {MARKS[gate.outcome]} {VERDICTS[gate.outcome]}: {_subject(gate)}",
+        escaped_text(gate.summary.partition(": ")[2]),
+        _table(gate),
+        _unsettled(gate),
+        _regressions(gate.regressions),
+        _footer(gate),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escaped_text(text: str) -> str:
+    """Return a text so that it is shown as it is, in a line or in a cell of a table."""
+    one_line = _unseen.sub("", " ".join(text.split()))
+    escaped = _special.sub(_escaped, one_line)
+    # Points and signs of numbers stay readable: within a line nothing reads them as anything else.
+    return re.sub(r"\\([.\-])(?=\d)", r"\1", escaped)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    # A backslash does not stop a host from finding mentions, references and links; an entity does.
+    named = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", "#": "&#35;", ":": "&#58;", "|": "&#124;"}
+    return named.get(found[1], f"\\{found[1]}")
+
+
+def _subject(gate: GateOut) -> str:
+    if gate.name:
+        return escaped_text(gate.name)
+    if gate.history is not None:
+        return escaped_text(f"history of {gate.history.evaluator_id}")
+    names = [escaped_text(side.config) for side in (gate.candidate, gate.baseline) if isinstance(side, GatedConfig)]
+    return " against ".join(names)
+
+
+def _table(gate: GateOut) -> str:
+    lines = ["| rule | | estimate (interval) | examples | better / worse / equal |", "| --- | --- | --- | ---: | --- |"]
+    return "\n".join([*lines, *(_row(rule) for rule in gate.rules)])
+
+
+def _row(rule: RuleResult) -> str:
+    changes = "" if rule.n_improved is None else f"{rule.n_improved} / {rule.n_regressed} / {rule.n_unchanged}"
+    missing = f" (+{rule.n_missing} missing)" if rule.n_missing else ""
+    cells = [
+        escaped_text(rule_name(rule)),
+        f"{MARKS[rule.outcome]} {rule.outcome}",
+        escaped_text(interval_words(rule)),
+        f"{rule.n}{missing}",
+        changes,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _unsettled(gate: GateOut) -> str:
+    lines = [
+        f"- {escaped_text(rule_name(rule))}: {escaped_text(rule.says)}"
+        for rule in gate.rules
+        if rule.outcome == "undecided"
+    ]
+    return "\n".join(["**What would settle it**", "", *lines]) if lines else ""
+
+
+def _regressions(found: list[Regression]) -> str:
+    if not found:
+        return ""
+    head = f"<details><summary>Where the candidate is worse: {min(len(found), MOST_REGRESSIONS)} shown</summary>"
+    return "\n\n".join([head, *(_regression(one) for one in found[:MOST_REGRESSIONS]), "</details>"])
+
+
+def _regression(one: Regression) -> str:
+    values = f"{number_words(one.baseline.value)} before, {number_words(one.candidate.value)} now"
+    title = f"**{escaped_text(one.example_id)}**: {escaped_text(one.metric)} {escaped_text(values)}"
+    texts = [("input", one.input), ("baseline", _said(one.baseline)), ("candidate", _said(one.candidate))]
+    return "\n\n".join([title, *(f"{name}\n\n{fenced(text)}" for name, text in texts if text)])
+
+
+def _said(side: RegressedSide) -> str | None:
+    return side.output if side.output is not None else side.error_code
+
+
+def fenced(text: str) -> str:
+    """Return a text as a block of code that it cannot end."""
+    shown = _unseen.sub("", text)
+    shown = shown if len(shown) <= MOST_CHARACTERS else f"{shown[:MOST_CHARACTERS]}…"
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def _footer(gate: GateOut) -> str:
+    covers = "new data" if gate.covers == "new_data" else "this set"
+    looks = "one look" if gate.looks == "one" else "safe while watched"
+    words = [f"level {100 * gate.level:g} %", f"covers {covers}", looks]
+    if gate.pairing is not None:
+        words.append(f"{100 * gate.pairing.share:.0f} % of the examples are in both")
+    if gate.spending is not None:
+        words.append(f"attempt {gate.spending.attempt}, error {number_words(gate.spending.alpha)}")
+    words += gate.warnings
+    return f"<sub>{escaped_text(' · '.join(words))} · gate {gate.id}</sub>"

@@ -1,0 +1,49 @@
+"""Reads of gates, always for one account."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+from django.db.models import QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.gates.answers import GateEvidence, GateOut
+from evalsvc.gates.bodies import Outcome
+from evalsvc.gates.models import Gate
+from evalsvc.gates.regressions import with_outputs
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import NotFound
+
+
+def list_gates(
+    *, account: Account, outcome: str | None = None, experiment_id: str | None = None, benchmark: str | None = None
+) -> QuerySet[Gate]:
+    """Return the gates of an account."""
+    rows = Gate.objects.filter(account=account)
+    if experiment_id is not None:
+        rows = rows.filter(experiment_id=int(experiment_id)) if is_bigint(experiment_id) else rows.none()
+    named = {"outcome": outcome, "benchmark": benchmark}
+    return rows.filter(**{name: value for name, value in named.items() if value is not None})
+
+
+def get_gate(*, account: Account, id: int) -> Gate:
+    """Return a gate; NotFound for missing and foreign alike."""
+    gate = Gate.objects.filter(account=account, id=id).first()
+    if gate is None:
+        raise NotFound()
+    return gate
+
+
+def evidence_of(gate: Gate) -> GateEvidence:
+    """Return what is kept of a decision."""
+    return msgspec.convert(gate.evidence, GateEvidence)
+
+
+def gate_out(*, account: Account, gate: Gate) -> GateOut:
+    """Return a gate as it is answered: its evidence, with the outputs of regressions that are still there."""
+    kept = evidence_of(gate)
+    fields = {name: getattr(kept, name) for name in GateEvidence.__struct_fields__}
+    fields["regressions"] = with_outputs(account, kept.regressions, kept.candidate, kept.baseline)
+    outcome = cast(Outcome, gate.outcome)
+    return GateOut(**fields, id=str(gate.pk), name=gate.name, outcome=outcome, created_at=gate.created_at)

@@ -1,0 +1,232 @@
+"""Decide: find whom a gate is about, weigh its rules, and keep the decision with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from django.db import IntegrityError, transaction
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.compare import count_common, matched_by, pairing_warnings
+from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending
+from evalsvc.gates.bodies import GateBody, GateRule
+from evalsvc.gates.histories import HistorySubject, find_history
+from evalsvc.gates.models import Gate
+from evalsvc.gates.reading import pairs_of_gate, scores_of_gate
+from evalsvc.gates.regressions import find_regressions
+from evalsvc.gates.subjects import GateSubject, check_looks, find_subject, metric_of_both
+from evalsvc.gates.weighing import WeighedRule, weigh
+from evalsvc.gates.words import gate_summary
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.gating.deciding import JudgedClaim, alpha_of_attempt, outcome_of
+
+TRIES = 5
+SEEN, NEVER_ASKED, RACED = "designer_saw_examples", "never_asked", "stopped_by_policy"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a gate has found, before it is decided."""
+
+    rules: list[WeighedRule]
+    candidate: GateSubject | None = None
+    baseline: GateSubject | None = None
+    history: HistorySubject | None = None
+    pairing: GatePairing | None = None
+    metrics: dict[str, tuple[Metric, Metric]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def decide_about(*, account: Account, epoch: str | None, body: GateBody, actor: str) -> Gate:
+    """Decide and keep the decision. Raises Invalid, with pointers, for what cannot be asked."""
+    _check_rules(body)
+    case = _find(account, epoch, body)
+    for _ in range(TRIES):
+        try:
+            with transaction.atomic():
+                return _kept(account, body, case, actor)
+        except IntegrityError:
+            # Another candidate came at the same moment and took this number.
+            continue
+    raise Invalid(FieldError("/benchmark", "Other candidates keep coming at the same moment: try again."))
+
+
+def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
+    spending, is_first = _spending(account, body, case)
+    alpha = spending.alpha if spending is not None else 1.0 - body.level
+    of_this_set = body.covers == "this_set"
+    results, judged = weigh(case.rules, alpha=alpha, watched=body.looks == "watched", of_this_set=of_this_set)
+    outcome, more = outcome_of(judged), _more(judged)
+    candidate, baseline = case.candidate, case.baseline
+    regressions = []
+    if candidate is not None and baseline is not None:
+        regressions = find_regressions(candidate, baseline, case.metrics, watched=body.looks == "watched")
+    evidence = GateEvidence(
+        level=body.level,
+        looks=body.looks,
+        covers=body.covers,
+        summary=gate_summary(outcome, results, more),
+        about_n_more=more,
+        candidate=candidate.out() if candidate else None,
+        baseline=baseline.out() if baseline else None,
+        history=case.history.out() if case.history else None,
+        rules=results,
+        pairing=case.pairing,
+        spending=spending,
+        regressions=regressions,
+        warnings=case.warnings,
+    )
+    gate = Gate.objects.create(
+        account=account,
+        name=body.name,
+        outcome=outcome,
+        experiment_id=candidate.plan.pk if candidate else None,
+        config_id=candidate.config.pk if candidate else None,
+        baseline_experiment_id=baseline.plan.pk if baseline else None,
+        baseline_config_id=baseline.config.pk if baseline else None,
+        evaluator_id=case.history.evaluator_id if case.history else None,
+        benchmark=body.benchmark,
+        attempt=spending.attempt if spending else None,
+        is_first=is_first,
+        evidence=msgspec.to_builtins(evidence),
+        actor=actor,
+    )
+    gate.refresh_from_db()
+    return gate
+
+
+def _more(judged: Sequence[JudgedClaim]) -> int | None:
+    """Return about how many more examples settle every rule that is open; None where no number is known."""
+    numbers = [one.about_n_more for one in judged if one.outcome == "undecided"]
+    known = [number for number in numbers if number is not None]
+    return max(known, default=0) if len(known) == len(numbers) else None
+
+
+def _check_rules(body: GateBody) -> None:
+    """Refuse rules that say nothing, or too much."""
+    errors = [error for i, rule in enumerate(body.rules) for error in _rule_errors(rule, f"/rules/{i}", body)]
+    if (body.candidate is None) is (body.history is None):
+        errors.append(FieldError("/candidate", "Give a `candidate`, or a `history`."))
+    if body.baseline is not None and body.candidate is None:
+        errors.append(FieldError("/baseline", "A baseline goes with a `candidate`."))
+    if errors:
+        raise Invalid(*errors)
+
+
+def _rule_errors(rule: GateRule, pointer: str, body: GateBody) -> list[FieldError]:
+    kinds = rule.kinds
+    if len(kinds) != 1:
+        return [FieldError(pointer, "Exactly one of `not_worse_by`, `better_by`, `at_least`, `at_most`.")]
+    if rule.quantile is not None and rule.is_paired:
+        return [FieldError(f"{pointer}/quantile", "A quantile has `at_least` or `at_most`; differences are of means.")]
+    if rule.is_paired and body.baseline is None and body.history is None:
+        return [FieldError(f"{pointer}/{kinds[0]}", "It compares with a `baseline`, and none is given.")]
+    return []
+
+
+def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
+    if body.history is not None:
+        history = find_history(account, epoch, body, body.history)
+        return _Case([_of_history(history, rule) for rule in body.rules], history=history)
+    assert body.candidate is not None  # noqa: S101  one of the two is there
+    candidate = find_subject(account, body.candidate, "/candidate")
+    baseline = find_subject(account, body.baseline, "/baseline") if body.baseline is not None else None
+    subjects = [candidate, *([baseline] if baseline else [])]
+    if baseline is not None and candidate.config.pk == baseline.config.pk:
+        raise Invalid(FieldError("/baseline", "It is the candidate itself; name another config."))
+    check_looks(subjects, watched=body.looks == "watched")
+    return _of_configs(body, candidate, baseline)
+
+
+def _of_history(history: HistorySubject, rule: GateRule) -> WeighedRule:
+    scores, value_range, binary = history.read(rule.metric)
+    return WeighedRule(rule, scores, value_range, binary, True)
+
+
+def _of_configs(body: GateBody, candidate: GateSubject, baseline: GateSubject | None) -> _Case:
+    watched = body.looks == "watched"
+    pairs: dict[str, tuple[Metric, Metric]] = {}
+    rules: list[WeighedRule] = []
+    pairing, warnings = None, _warnings(candidate, baseline)
+    for i, rule in enumerate(body.rules):
+        pointer = f"/rules/{i}/metric"
+        metric = candidate.metric(rule.metric, pointer)
+        if watched and metric.value_range is None and rule.quantile is None:
+            detail = "It has no declared range: its mean cannot be watched. Ask at one look, or for a `quantile`."
+            raise Invalid(FieldError(pointer, detail))
+        if rule.is_paired and baseline is not None:
+            pairs[rule.metric] = both = metric_of_both(candidate, baseline, rule, pointer)
+            pairing = pairing or _pairing(candidate, baseline, both, body.min_share)
+            scores = pairs_of_gate(candidate, baseline, both, watched=watched, n_common=pairing.n_common)
+            warnings += pairing_warnings(candidate.side(both[0]), baseline.side(both[1]), pairing.n_common)
+        else:
+            scores = scores_of_gate(candidate, metric, watched=watched)
+        rules.append(WeighedRule(rule, scores, metric.value_range, metric.binary, metric.higher_is_better))
+    return _Case(rules, candidate, baseline, None, pairing, pairs, list(dict.fromkeys(warnings)))
+
+
+def _pairing(candidate: GateSubject, baseline: GateSubject, both: tuple[Metric, Metric], least: float) -> GatePairing:
+    """Return how the examples pair; Invalid where too few of either are in both."""
+    first, second = candidate.side(both[0]), baseline.side(both[1])
+    n_common = count_common(first, second)
+    n_first, n_second = candidate.plan.n_examples, baseline.plan.n_examples
+    share = n_common / max(1, n_first + n_second - n_common)
+    if share < least:
+        detail = (
+            f"Only {n_common} examples are in both, of {n_first} and {n_second}: a share of {share:.2f}; `min_share`"
+            f" is {least:g}. A gate over so few of them would speak of other examples than either did."
+        )
+        raise Invalid(FieldError("/baseline/experiment_id", detail))
+    return GatePairing(
+        matched_by=matched_by(first, second),
+        n_candidate=n_first,
+        n_baseline=n_second,
+        n_common=n_common,
+        share=share,
+        min_share=least,
+    )
+
+
+def _warnings(candidate: GateSubject, baseline: GateSubject | None) -> list[str]:
+    found = []
+    subjects = [candidate, *([baseline] if baseline else [])]
+    if candidate.config.fresh_from:
+        found.append(SEEN)
+    if any(one.n_left and not one.is_going for one in subjects):
+        found.append(NEVER_ASKED)
+    if any(one.config.stop_reason == "policy" for one in subjects):
+        found.append(RACED)
+    return found
+
+
+def _spending(account: Account, body: GateBody, case: _Case) -> tuple[GateSpending | None, bool]:
+    """Return what this candidate may spend, and whether it is the first gate of it on its benchmark."""
+    if body.benchmark is None and body.attempt is None:
+        return None, False
+    attempt, is_first = body.attempt or 1, False
+    if body.benchmark is not None:
+        attempt, is_first = _counted(account, body, case)
+    alpha = 1.0 - body.level
+    spent = alpha_of_attempt(alpha, attempt)
+    return GateSpending(benchmark=body.benchmark, attempt=attempt, alpha=spent, alpha_of_all=alpha), is_first
+
+
+def _counted(account: Account, body: GateBody, case: _Case) -> tuple[int, bool]:
+    """Return which candidate on the benchmark this is: one that came before keeps its number."""
+    rows: Any = Gate.objects.filter(account=account, benchmark=body.benchmark, is_first=True)
+    config = case.candidate.config.pk if case.candidate else None
+    before = rows.filter(config_id=config).values_list("attempt", flat=True).first()
+    if before is not None:
+        if body.attempt not in (None, before):
+            raise Invalid(FieldError("/attempt", f"This candidate was number {before} on the benchmark, and stays it."))
+        return int(before), False
+    number = 1 + max(rows.values_list("attempt", flat=True), default=0)
+    if body.attempt is not None and body.attempt < number:
+        raise Invalid(
+            FieldError("/attempt", f"The benchmark has had {number - 1} candidates: this is number {number}.")
+        )
+    return body.attempt or number, True

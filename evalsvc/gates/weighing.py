@@ -1,0 +1,144 @@
+"""From rules to results: each rule's claim, what may be said of it, and its numbers in the unit of its metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec import structs
+
+from evalsvc.gates.answers import RuleResult
+from evalsvc.gates.bodies import GateRule
+from evalsvc.gates.reading import GateScores
+from evalsvc.gates.words import rule_sentence
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.basics.results import FEW_SCORES, HEAVY_TAIL
+from evalsvc.stats.formulas.finite import Ends
+from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.deciding import JudgedClaim, judge_all
+from evalsvc.stats.gating.quantiles import quantile_ends, quantile_of
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedRule:
+    """A rule with the scores that it is about, and how those are measured."""
+
+    rule: GateRule
+    scores: GateScores
+    value_range: Ends | None
+    binary: bool
+    higher_is_better: bool
+
+    @property
+    def limit(self) -> float:
+        """The number that it gives, as a claim has it: less than nothing where it may be worse."""
+        value = float(getattr(self.rule, self.rule.kinds[0]))
+        return 0.0 - value if self.rule.not_worse_by is not None else value
+
+    def claim(self, *, of_this_set: bool) -> GateClaim:
+        """Return what it claims."""
+        rule, population = self.rule, self.scores.population if of_this_set else None
+        if self.scores.baseline is not None and rule.is_paired:
+            return paired_claim(
+                self.scores.candidate,
+                self.scores.baseline,
+                limit=self.limit,
+                value_range=self._turned_range(),
+                population=population,
+            )
+        ends = {"at_least": rule.at_least, "at_most": rule.at_most}
+        if rule.quantile is not None:
+            return quantile_claim(self.scores.candidate, rule.quantile, **ends, population=population)
+        return threshold_claim(
+            self.scores.candidate, **ends, value_range=self.value_range, binary=self.binary, population=population
+        )
+
+    def _turned_range(self) -> Ends | None:
+        if self.value_range is None or self.higher_is_better:
+            return self.value_range
+        return -self.value_range[1], -self.value_range[0]
+
+
+def weigh(
+    rules: Sequence[WeighedRule], *, alpha: float, watched: bool, of_this_set: bool
+) -> tuple[list[RuleResult], list[JudgedClaim]]:
+    """Return what each rule of a gate came to."""
+    claims = [rule.claim(of_this_set=of_this_set) for rule in rules]
+    judged = judge_all(claims, alpha, watched=watched)
+    results = [
+        _result(rule, claim, one, alpha, watched) for rule, claim, one in zip(rules, claims, judged, strict=True)
+    ]
+    return results, judged
+
+
+def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool) -> RuleResult:
+    lower, upper = _shown_ends(rule, claim, judged, alpha, watched)
+    result = RuleResult(
+        metric=rule.rule.metric,
+        kind=rule.rule.kinds[0],
+        limit=float(getattr(rule.rule, rule.rule.kinds[0])),
+        quantile=rule.rule.quantile,
+        outcome=judged.outcome,  # type: ignore[arg-type]
+        reason=judged.reason,
+        estimate=_estimate(rule),
+        lower=lower,
+        upper=upper,
+        method="order-statistics" if rule.rule.quantile is not None else judged.ends.method,
+        level_of_ends=1.0 - alpha,
+        level_to_fail=1.0 - judged.alpha_to_fail,
+        higher_is_better=rule.higher_is_better,
+        n=claim.n - claim.n_missing,
+        n_missing=claim.n_missing,
+        n_not_applicable=rule.scores.n_not_applicable,
+        smallest_effect=judged.smallest_effect,
+        about_n_more=judged.about_n_more,
+        warnings=_warnings(rule, claim),
+        says="",
+        **_changes(rule),
+    )
+    return structs.replace(result, says=rule_sentence(result))
+
+
+def _shown_ends(
+    rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool
+) -> tuple[float | None, float | None]:
+    """Return the ends in the unit of the metric; a quantile's are scores."""
+    if rule.rule.quantile is not None:
+        population = claim.population
+        return quantile_ends(rule.scores.candidate, rule.rule.quantile, alpha, watched=watched, population=population)
+    lower, upper = judged.ends.lower, judged.ends.upper
+    if rule.rule.at_most is None or lower is None or upper is None:
+        return lower, upper
+    whole = 1.0 if claim.is_share else 0.0
+    return whole - upper, whole - lower
+
+
+def _estimate(rule: WeighedRule) -> float | None:
+    scores = rule.scores
+    row = _differences(scores) if rule.rule.is_paired else scores.candidate[~np.isnan(scores.candidate)]
+    if not row.size:
+        return None
+    if rule.rule.quantile is not None:
+        return quantile_of(row, rule.rule.quantile)
+    return math.fsum(row) / row.size
+
+
+def _differences(scores: GateScores) -> FloatArray:
+    assert scores.baseline is not None  # noqa: S101  a paired rule has one
+    found = scores.candidate - scores.baseline
+    return np.asarray(found[~np.isnan(found)])
+
+
+def _changes(rule: WeighedRule) -> dict[str, int | None]:
+    if not rule.rule.is_paired:
+        return dict.fromkeys(("n_improved", "n_regressed", "n_unchanged"))
+    found = _differences(rule.scores)
+    up, down = int((found > 0.0).sum()), int((found < 0.0).sum())
+    return {"n_improved": up, "n_regressed": down, "n_unchanged": int(found.size) - up - down}
+
+
+def _warnings(rule: WeighedRule, claim: GateClaim) -> list[str]:
+    found = [FEW_SCORES] if claim.n - claim.n_missing < 30 else []
+    return [*found, HEAVY_TAIL] if claim.reach is None else found

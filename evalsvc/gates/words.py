@@ -1,0 +1,67 @@
+"""What a gate says in words: a sentence for each rule, and one for the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalsvc.gates.answers import RuleResult
+
+VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
+REASONS = {
+    "no_examples": "no example counts",
+    "missing_without_range": "scores are missing, and without a range they could have been anything",
+    "few_without_range": "without a range, fewer than 50 scores say nothing sure of a mean",
+}
+
+
+def number_words(value: float | None) -> str:
+    """Return a number as people read it."""
+    return "unknown" if value is None else f"{value + 0.0:.4g}"
+
+
+def rule_name(rule: RuleResult) -> str:
+    """Return what a rule asks, in a few words."""
+    what = f"p{100 * rule.quantile:g} of {rule.metric}" if rule.quantile is not None else rule.metric
+    return f"{what} {rule.kind.replace('_', ' ')} {number_words(rule.limit)}"
+
+
+def rule_sentence(rule: RuleResult) -> str:
+    """Say what a rule came to."""
+    return f"{_finding(rule)} {_outcome(rule)}"
+
+
+def gate_summary(outcome: str, rules: Sequence[RuleResult], about_n_more: int | None) -> str:
+    """Say what the gate decided, and why, in one sentence or two."""
+    if outcome == "pass":
+        return (
+            f"Pass: all {len(rules)} rules are shown to hold." if len(rules) > 1 else "Pass: the rule is shown to hold."
+        )
+    named = "; ".join(rule_name(rule) for rule in rules if rule.outcome == outcome)
+    if outcome == "fail":
+        return f"Fail: the opposite is shown of: {named}."
+    more = f" About {about_n_more} more examples would settle it." if about_n_more else ""
+    return f"Undecided: these examples cannot tell: {named}.{more}"
+
+
+def interval_words(rule: RuleResult) -> str:
+    """Return the estimate with its ends."""
+    if rule.lower is None and rule.upper is None:
+        return f"{number_words(rule.estimate)} (no interval)"
+    return f"{number_words(rule.estimate)} ({number_words(rule.lower)} to {number_words(rule.upper)})"
+
+
+def _finding(rule: RuleResult) -> str:
+    what = "The difference" if rule.n_improved is not None else "The estimate"
+    missing = f", {rule.n_missing} more have no score" if rule.n_missing else ""
+    return f"{what} is {interval_words(rule)}, of {rule.n} examples{missing}."
+
+
+def _outcome(rule: RuleResult) -> str:
+    if rule.outcome == "pass":
+        return "It holds."
+    if rule.outcome == "fail":
+        return "It does not hold."
+    if rule.reason in REASONS:
+        return f"Nothing is shown: {REASONS[rule.reason]}."
+    more = rule.about_n_more
+    return "The limit lies within." + (f" About {more} more examples would settle it." if more else "")

@@ -1,1 +1,0 @@
-"""HTTP, a module for each noun."""
