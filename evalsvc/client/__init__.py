@@ -14,6 +14,7 @@ from evalsvc.client.errors import (
     ServerError,
     UnreachableError,
 )
+from evalsvc.client.experiment.pipelines import Pipeline
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.tracing import Output
 from evalsvc.client.resources.annotations import CriteriaRecord, LabelRecord
@@ -62,6 +63,7 @@ __all__ = [
     "NotFoundError",
     "Output",
     "OutputRecord",
+    "Pipeline",
     "ProfileRecord",
     "RateLimitError",
     "Row",

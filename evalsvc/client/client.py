@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Unpack
 
-from evalsvc.client.experiment.examples import Examples, LocalExample, build_examples
+from evalsvc.client.experiment.examples import Examples, LocalExample, as_list, build_examples
 from evalsvc.client.experiment.options import Options, RunOptions, read_run_options
+from evalsvc.client.experiment.pipelines import Pipeline
 from evalsvc.client.experiment.request import (
     ExperimentRequest,
     build_scorers,
+    check_runnables,
     check_scorers,
     find_unfinished,
     pair_configs,
@@ -91,6 +93,9 @@ class Client(Resources):
         **options: Unpack[Options],
     ) -> Iterator[EvaluationResult]:
         """Like `eval`, but yield partial results while it runs; the last one is final, with every score."""
+        if isinstance(runnable, Pipeline):
+            # Stored written out, so that whoever reads the dataset sees which component got what.
+            inputs = [runnable.expand(one) for one in as_list(inputs)]
         examples = build_examples(inputs, expected_outputs, options.get("contexts"))
         chosen = self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
         request = ExperimentRequest(
@@ -231,6 +236,9 @@ class Client(Resources):
     def _open(self, request: ExperimentRequest, resume: bool, how_to_resume: str) -> ExperimentResult:
         # First, since it refuses what cannot be: then nothing is stored.
         plan = request.build_plan()
+        check_runnables(
+            request.configs.values(), request.examples.local, request.options.get("modes", ()), request.options
+        )
         dataset = request.examples.store(self.experiments_api)
         body = find_unfinished(self.experiments_api, request, dataset) if resume else None
         if body is None:
@@ -248,8 +256,10 @@ class Client(Resources):
         how_to_resume: str,
     ) -> ExperimentResult:
         chosen = read_run_options(options)
+        modes = body["plan"].get("modes") or ()
         if runnables:
             check_scorers(body, scorers)
+        simulation = check_runnables(runnables.values(), local_examples, modes, options)
         workers = WorkerPool(
             self.experiments_api,
             body["id"],
@@ -257,6 +267,8 @@ class Client(Resources):
             local_examples,
             threads=chosen["threads"],
             lease_seconds=chosen["lease_seconds"],
+            modes=modes,
+            simulation=simulation,
         )
         for config_id, name, runnable in pair_configs(body, runnables):
             workers.add(config_id, name, runnable)

@@ -14,7 +14,8 @@ from haystack.components.retrievers.in_memory import InMemoryBM25Retriever  # no
 from haystack.dataclasses import Document, ExtractedAnswer, GeneratedAnswer  # noqa: E402
 from haystack.document_stores.in_memory import InMemoryDocumentStore  # noqa: E402
 
-from evalsvc.client import Client, InvalidError  # noqa: E402
+from evalsvc.client import Client, InvalidError, Pipeline  # noqa: E402
+from evalsvc.client.coroutines import Loop  # noqa: E402
 
 CAPITALS = {
     **{"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo", "Norway": "Oslo"},
@@ -94,3 +95,84 @@ def test_a_component_that_the_pipeline_lacks_is_refused_before_it_runs(client: C
     expected = [{"reranker": {"answers": [city]}} for city in CAPITALS.values()]
     with pytest.raises(InvalidError, match="reranker"):
         client.eval(made, inputs_of(made), expected, evaluators=["exact-match"], progress=False)
+
+
+def gold() -> list[dict[str, Any]]:
+    return [
+        {"retriever": {"documents": [one]}, "reader": {"answers": [city]}}
+        for one, city in zip(DOCUMENTS, CAPITALS.values(), strict=True)
+    ]
+
+
+def test_a_wrapped_pipeline_runs_itself_and_keeps_what_came_between(client: Client) -> None:
+    made = pipeline(Reader("Italy"))
+    metrics = [
+        {"name": "em", "evaluator": "exact-match", "component": "reader"},
+        {"name": "recall", "component": "retriever"},
+    ]
+    result = client.eval(Pipeline.from_haystack(made), INPUTS, gold(), evaluators=metrics, progress=False)
+    assert (result.metrics["em"].value, result.metrics["recall"].value) == (0.9, 1.0)
+    assert set(result.rows[0].output) == {"output", "retriever", "reader"}
+    assert result.parameters["connections"] == ["retriever.documents -> reader.documents"]
+
+
+def test_a_simulated_component_of_it_is_not_called(client: Client) -> None:
+    made = pipeline(Reader())
+    made.get_component("retriever").run = None  # would raise
+    result = client.eval(
+        Pipeline.from_haystack(made),
+        inputs_of(made),
+        gold(),
+        evaluators=["exact-match"],
+        simulate_from={"retriever": "expected"},
+        progress=False,
+    )
+    assert (result.metrics["exact-match"].value, result.n_error) == (1.0, 0)
+
+
+def test_a_component_of_it_runs_on_what_is_expected() -> None:
+    wrapped, loop = Pipeline.from_haystack(pipeline(Reader())), Loop()
+    made, errors = wrapped.run_isolated({"reader": INPUTS[0]}, gold()[3], (), loop)
+    assert ([one.data for one in made["reader"]["answers"]], errors) == (["Tokyo"], {})  # type: ignore[attr-defined]
+    _, errors = wrapped.run_isolated({}, gold()[3], (), loop)
+    assert "query" in errors["reader"]
+    assert wrapped.run_isolated({}, "Tokyo", (), loop) == ({}, {})
+    loop.close()
+
+
+@haystack.component
+class Again:
+    """Sends its text around once more."""
+
+    @haystack.component.output_types(text=str, done=str)
+    def run(self, text: str, again: str | None = None) -> dict[str, Any]:
+        return {"done": f"{text}!"} if again else {"text": text}
+
+
+@haystack.component
+class Echo:
+    """Says what it hears."""
+
+    @haystack.component.output_types(text=str)
+    def run(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
+
+def test_one_with_a_loop_is_evaluated_as_a_whole_only(client: Client) -> None:
+    made = haystack.Pipeline()
+    made.add_component("first", Again())
+    made.add_component("second", Echo())
+    made.connect("first.text", "second.text")
+    made.connect("second.text", "first.again")
+    wrapped = Pipeline.from_haystack(made)
+    with pytest.raises(ValueError, match="first -> second -> first"):
+        client.eval(wrapped, [{"text": "a"}], ["a!"], evaluators="exact-match", modes=("integrated", "isolated"))
+    with pytest.raises(ValueError, match="first -> second -> first"):
+        client.eval(wrapped, [{"text": "a"}], ["a!"], evaluators="exact-match", simulated_outputs={"second": {}})
+    result = client.eval(wrapped, [{"first": {"text": "a"}}], ["a!"], progress=False, metrics={"rows": lambda *_: 1})
+    assert result.metrics["rows"].N == 1
+
+
+def test_what_is_no_pipeline_of_haystack_s_is_refused() -> None:
+    with pytest.raises(TypeError, match="no Haystack"):
+        Pipeline.from_haystack(Reader())

@@ -60,7 +60,7 @@ def build_examples(
         if expected_outputs is not None or contexts is not None:
             raise ValueError("A dataset brings its own expected outputs and contexts; give only `dataset_id`.")
         return Examples(dataset_id=dataset_id, dataset_version=dataset_version)
-    values, expected, retrieved = _as_list(inputs), _as_list(expected_outputs), list(contexts or [])
+    values, expected, retrieved = as_list(inputs), as_list(expected_outputs), list(contexts or [])
     if not values:
         raise ValueError("There are no inputs.")
     for what, others in (("expected outputs", expected), ("contexts", retrieved)):
@@ -79,7 +79,8 @@ def build_examples(
     return Examples(rows, local)
 
 
-def _as_list(values: Sequence[object] | Mapping[str, object] | str | None) -> list[object]:
+def as_list(values: Sequence[object] | Mapping[str, object] | str | None) -> list[object]:
+    """Return values as a list; one that stands alone, a text or an object, is a list of one."""
     if values is None:
         return []
     return [values] if isinstance(values, (str, Mapping)) else list(values)

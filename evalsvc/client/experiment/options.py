@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
+from evalsvc.client.experiment.graphs import ByComponent
+
 RUN_DEFAULTS: RunOptions = {"threads": 8, "lease_seconds": 60, "progress": True}
 
 
@@ -13,15 +15,25 @@ class RunOptions(TypedDict, total=False):
 
     `threads`: how many calls run at once, coroutines included. `lease_seconds`: after so many seconds, another process
     gets the examples that this one took and did not finish; no shorter than one call. `progress`: a bar on stderr.
+    `simulated_outputs`: what components of a pipeline put out, so that they are not called: `{component: {field:
+    value}}` for all examples, or a list of such, one for each input. `simulate_from`: `{component: "expected"}`.
     """
 
     threads: int
     lease_seconds: int
     progress: bool
+    simulated_outputs: ByComponent | Sequence[ByComponent | None] | None
+    simulate_from: str | Mapping[str, str] | Sequence[str] | None
 
 
 class PlanOptions(TypedDict, total=False):
-    """Options of an experiment's plan. See docs/experiments.md for their meanings and defaults."""
+    """Options of an experiment's plan. See docs/experiments.md for their meanings and defaults.
+
+    `modes`: with `("integrated", "isolated")` each component of a pipeline is also run on what its predecessors should
+    have put out.
+    """
+
+    modes: Sequence[str]
 
     primary_metric: str
     level: float
@@ -64,6 +76,8 @@ def read_run_options(options: RunOptions) -> RunOptions:
         "threads": options.get("threads", RUN_DEFAULTS["threads"]),
         "lease_seconds": options.get("lease_seconds", RUN_DEFAULTS["lease_seconds"]),
         "progress": options.get("progress", RUN_DEFAULTS["progress"]),
+        "simulated_outputs": options.get("simulated_outputs"),
+        "simulate_from": options.get("simulate_from"),
     }
     if chosen["threads"] < 1:
         raise ValueError(f"`threads` must be at least 1, not {chosen['threads']}.")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evalsvc.client.experiment.examples import Examples
-from evalsvc.client.experiment.options import Options, read_plan_options
+from evalsvc.client.experiment.examples import Examples, LocalExample
+from evalsvc.client.experiment.options import Options, RunOptions, read_plan_options
+from evalsvc.client.experiment.pipelines import (
+    ISOLATED,
+    Pipeline,
+    Simulation,
+    as_pipeline,
+    check_simulation,
+    read_simulation,
+)
 from evalsvc.client.experiment.runnables import name_of, read_components
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics, build_scorer, is_computed_at_end
 from evalsvc.client.service.bodies import DatasetReference, ExperimentBody
@@ -32,6 +40,8 @@ class ExperimentRequest:
     def build_plan(self) -> dict[str, object]:
         """Return the plan, less the dataset; raises for options and names that cannot be."""
         metrics = build_plan_metrics(self.evaluators, self.scorers)
+        if ISOLATED in self.options.get("modes", ()):
+            metrics = name_final_component(metrics, self.configs.values())
         return {"metrics": metrics, **to_json_object(read_plan_options(self.options)), "start": True}
 
     def build_body(self, plan: Mapping[str, object], dataset: DatasetReference) -> dict[str, object]:
@@ -47,9 +57,40 @@ class ExperimentRequest:
 
     def _build_config(self, name: str, runnable: object) -> dict[str, object]:
         parameters: dict[str, object] = {"runnable": name_of(runnable), **to_json_object(self.parameters.get(name, {}))}
-        if components := read_components(runnable):
+        if isinstance(runnable, Pipeline):
+            parameters |= {"components": list(runnable.components), "connections": list(runnable.connections)}
+        elif components := read_components(runnable):
             parameters.setdefault("components", components)
         return {"name": name, "kind": "push", "parameters": parameters}
+
+
+def check_runnables(
+    runnables: Iterable[object], local: Mapping[str, LocalExample], modes: Sequence[str], options: RunOptions
+) -> Simulation:
+    """Return which outputs are simulated; refuse, before anything runs, what a pipeline cannot do. ValueError."""
+    simulation = read_simulation(
+        options.get("simulated_outputs"), options.get("simulate_from"), n_inputs=len(local) or None
+    )
+    for runnable in runnables:
+        by_component = simulation.names or ISOLATED in modes or isinstance(runnable, Pipeline)
+        pipeline = as_pipeline(runnable) if by_component else None
+        check_simulation(pipeline, simulation, modes)
+        if pipeline is not None:
+            for example in local.values():
+                pipeline.expand(example.input)
+    return simulation
+
+
+def name_final_component(metrics: Sequence[dict[str, object]], runnables: Iterable[object]) -> list[dict[str, object]]:
+    """Let evaluators of the final answer read the component that gives it, so that they have an isolated mode too."""
+    pipelines = [as_pipeline(one) for one in runnables]
+    finals = {tuple(one.output) if one is not None else () for one in pipelines}
+    if len(finals) != 1 or len(only := finals.pop()) != 1:
+        return list(metrics)
+    return [
+        {**one, "component": only[0]} if "evaluator" in one and not one.keys() & {"component", "sample"} else one
+        for one in metrics
+    ]
 
 
 def build_scorers(metrics: Scorers | None) -> dict[str, CustomMetric]:
@@ -68,7 +109,9 @@ def find_unfinished(api: ExperimentsApi, wanted: ExperimentRequest, dataset: Dat
 
 def check_scorers(body: ExperimentBody, scorers: Mapping[str, CustomMetric]) -> None:
     """Refuse to go on with an experiment whose numbers the caller can no longer compute, or with ones it lacks."""
-    planned = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
+    own = [metric for metric in body["plan"]["metrics"] if metric.get("source") == "client"]
+    # A twin in isolated mode is the same function.
+    planned = {metric["name"] for metric in own if metric.get("mode") != ISOLATED}
     posted = {name for name, metric in scorers.items() if not is_computed_at_end(metric)}
     if missing := sorted(planned - posted):
         raise ValueError(f"Experiment {body['id']} needs the functions of these metrics again: {', '.join(missing)}.")

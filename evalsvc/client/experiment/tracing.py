@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,8 @@ class Output:
     """What a runnable returns that knows more than its output: what it took, and the trace it was made in.
 
     `cost` is money, in the unit in which you count it. `trace_id` and `span_id` are OpenTelemetry's, as hexadecimal
-    digits or as the numbers of a span context; a span needs its trace. ValueError for what is no id.
+    digits or as the numbers of a span context; a span needs its trace. ValueError for what is no id. `isolated` is what
+    components made of the outputs that are expected of their predecessors, by component and field.
     """
 
     value: Any
@@ -36,6 +37,7 @@ class Output:
     cost: float | None = None
     trace_id: str | int | None = None
     span_id: str | int | None = None
+    isolated: Mapping[str, Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         if self.span_id is not None and self.trace_id is None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.experiment.examples import LocalExample, build_row, to_components
-from evalsvc.client.experiment.runnables import Runner
+from evalsvc.client.experiment.pipelines import Simulation
+from evalsvc.client.experiment.running import RowRunner, make_runner, score_row
 from evalsvc.client.experiment.tracing import EXPERIMENT, Output, SpanReference, Tracing
 from evalsvc.client.results.live import ALIVE, Live
-from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.rescoring import compute_score
-from evalsvc.client.scoring.scorers import CustomMetric, is_computed_at_end
+from evalsvc.client.results.rows import Row
+from evalsvc.client.scoring.scorers import CustomMetric
 from evalsvc.client.service.bodies import ExampleBody, RecordBody, UnitBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
+from evalsvc.client.values import to_wire
 
 log = logging.getLogger("evalsvc.client")
 
@@ -37,7 +38,7 @@ class Job:
 
     config_id: str
     name: str
-    runner: Runner
+    runner: RowRunner
     state: str = "running"
     ready_at: float = 0.0
     # How long one example took lately: decides how many are leased at once, and for how long.
@@ -59,6 +60,8 @@ class WorkerPool:
     local_examples: Mapping[str, LocalExample] = field(default_factory=dict)
     threads: int = 8
     lease_seconds: int = 60
+    modes: Sequence[str] = ()
+    simulation: Simulation = field(default_factory=Simulation)
 
     def __post_init__(self) -> None:
         self.loop = Loop()
@@ -80,7 +83,8 @@ class WorkerPool:
     def add(self, config_id: str, name: str, runnable: object) -> None:
         """Run a config from now on."""
         with self._condition:
-            self.jobs[config_id] = Job(config_id, name, Runner(runnable, self.loop))
+            runner = make_runner(runnable, self.loop, self.modes, self.simulation)
+            self.jobs[config_id] = Job(config_id, name, runner)
             self._condition.notify_all()
 
     def start(self) -> None:
@@ -195,15 +199,8 @@ class WorkerPool:
         body: dict[str, object] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
-        scores = {}
-        for name, metric in self.metrics.items():
-            if is_computed_at_end(metric):
-                continue
-            try:
-                scores[name] = compute_score(metric, row.input, row.output, row.expected, self.loop)
-            except Exception as exc:
-                # The caller's code again: a scorer that breaks leaves its score missing, which the service counts.
-                row.scores[name] = RowScore(error_code="bug", error_message=_error_message(exc))
+        scores = score_row(row, self.metrics, self.modes, self.loop)
+        body |= {"isolated": to_wire(row.isolated)} if row.isolated else {}
         return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 
     def _record(self, unit: UnitBody, outputs: list[dict[str, object]], *, done: bool) -> RecordBody:
@@ -239,11 +236,13 @@ def _run_timed(job: Job, row: Row) -> None:
     """Run the caller's code on one example, and note how long that took, whatever comes of it."""
     began = time.perf_counter()
     try:
-        _fill_row(row, job.runner(row.input))
+        _fill_row(row, job.runner.run(row))
     finally:
-        seconds = time.perf_counter() - began
-        row.latency_ms = round(seconds * 1000, 3)
-        job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
+        row.latency_ms = round((time.perf_counter() - began) * 1000, 3)
+    # After the clock has stopped: what components do by themselves is no part of the answer.
+    job.runner.isolate(row)
+    seconds = time.perf_counter() - began
+    job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
 
 
 def _fill_row(row: Row, made: object) -> None:
@@ -253,6 +252,7 @@ def _fill_row(row: Row, made: object) -> None:
         return
     row.output = made.value
     row.input_tokens, row.output_tokens, row.cost = made.input_tokens, made.output_tokens, made.cost
+    row.isolated = None if made.isolated is None else {name: dict(part) for name, part in made.isolated.items()}
     if made.trace_id is not None:
         _set_span(row, made.place())
 

@@ -40,7 +40,11 @@ class RowScore:
 
 @dataclass(slots=True)
 class Row:
-    """One example and what the runnable made of it. `index` is its place in the inputs."""
+    """One example and what the runnable made of it. `index` is its place in the inputs.
+
+    `isolated` has what components made of the outputs that are expected of their predecessors, by component;
+    `isolated_errors` the messages of those that broke.
+    """
 
     example_id: str
     pos: int
@@ -59,6 +63,8 @@ class Row:
     index: int | None = None
     trace_id: str | None = None
     span_id: str | None = None
+    isolated: dict[str, Any] | None = None
+    isolated_errors: dict[str, str] = field(default_factory=dict)
     scores: dict[str, RowScore] = field(default_factory=dict)
 
     @property
@@ -71,8 +77,8 @@ class Row:
         """Read what `as_wire` wrote."""
         values: dict[str, Any] = dict(body)
         values["scores"] = {name: RowScore(**one) for name, one in values["scores"].items()}
-        for name in ("input", "expected", "output", "metadata"):
-            values[name] = from_json(values[name])
+        for name in ("input", "expected", "output", "metadata", "isolated"):
+            values[name] = from_json(values.get(name))
         return cls(**values)
 
     def as_wire(self) -> JsonObject:

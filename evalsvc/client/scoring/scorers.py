@@ -34,6 +34,7 @@ class CustomMetric:
     Instead of `score`, for one example, there may be `compute`, for a batch of them, with `accumulate` to make one
     result of those of all batches; see `evalsvc.client.scoring.batches`. `is_algebraic` says that the result is the
     mean of those of single examples, `is_distributive` that it is their sum: only then does it have an interval.
+    With a `component` the function gets that one's output and expectation, and in isolated mode both of its outputs.
     """
 
     score: Scorer = _no_scorer
@@ -46,6 +47,7 @@ class CustomMetric:
     batch_size: int = 32
     is_algebraic: bool | None = None
     is_distributive: bool | None = None
+    component: str | None = None
 
     def __post_init__(self) -> None:
         if (self.score is _no_scorer) == (self.compute is None):
@@ -76,6 +78,8 @@ class CustomMetric:
             "type": self.kind,
             "higher_is_better": self.higher_is_better,
         }
+        if self.component is not None:
+            body["component"] = self.component
         if self.binary:
             body["binary"] = True
         if self.value_range is not None or self.binary:

@@ -21,6 +21,8 @@ class PlanMetricBody(TypedDict):
     name: str
     source: NotRequired[str]
     higher_is_better: NotRequired[bool]
+    component: NotRequired[str | None]
+    mode: NotRequired[str | None]
 
 
 class PlanBody(TypedDict):
@@ -32,6 +34,7 @@ class PlanBody(TypedDict):
     dataset_version: int
     primary_metric: NotRequired[str | None]
     level: NotRequired[float | None]
+    modes: NotRequired[Sequence[str] | None]
 
 
 class ConfigBody(TypedDict):

@@ -1,0 +1,170 @@
+"""A graph of the caller's own functions, coroutine functions and objects with `run`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from evalsvc.client.coroutines import Loop, wait_if_awaitable
+from evalsvc.client.experiment.graphs import ByComponent, ComponentLink, Fields, Graph
+from evalsvc.client.experiment.runnables import find_target
+
+ANSWER = "output"
+"""The key of the final output beside the components, and of a component's value that has no name of its own."""
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What a component takes: names, which of them it needs, and whether it takes any other."""
+
+    names: tuple[str, ...]
+    needed: tuple[str, ...]
+    is_open: bool
+
+    @classmethod
+    def of(cls, name: str, component: object) -> Parameters:
+        """Read the parameters of a component. ValueError where some have no names to go by."""
+        try:
+            signature = inspect.signature(find_target(component))
+        except (TypeError, ValueError) as exc:
+            raise ValueError(f"Component {name!r} cannot be run by named parameters: {exc}") from exc
+        found = signature.parameters.values()
+        if any(one.kind is inspect.Parameter.POSITIONAL_ONLY for one in found):
+            raise ValueError(f"Component {name!r} has parameters without names: {signature}.")
+        named = [one for one in found if one.kind in NAMED]
+        return cls(
+            names=tuple(one.name for one in named),
+            needed=tuple(one.name for one in named if one.default is inspect.Parameter.empty),
+            is_open=any(one.kind is inspect.Parameter.VAR_KEYWORD for one in found),
+        )
+
+    def takes(self, name: str) -> bool:
+        """Say whether there is a parameter of that name."""
+        return self.is_open or name in self.names
+
+
+class CallableGraph(Graph):
+    """Components that are called by keyword. ValueError, when it is made, for what could never run."""
+
+    def __init__(
+        self, components: Mapping[str, object], links: Sequence[ComponentLink], outputs: Sequence[str] | None
+    ) -> None:
+        super().__init__(components, links)
+        self._components = dict(components)
+        self._parameters = {name: Parameters.of(name, one) for name, one in components.items()}
+        self._outputs = outputs
+        self._check_links()
+        if circle := self.why_whole:
+            raise ValueError(f"A pipeline of functions has no loops: {circle}.")
+        self._check_outputs()
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The components whose outputs are the answer."""
+        return super().outputs if self._outputs is None else tuple(self._outputs)
+
+    def _check_links(self) -> None:
+        if not self.names:
+            raise ValueError("A pipeline needs a component.")
+        if ANSWER in self.names:
+            raise ValueError(f"No component is called {ANSWER!r}: that is the name of the final output.")
+        fed: set[tuple[str, str]] = set()
+        for link in self.links:
+            for name in (link.before, link.after):
+                if name not in self.names:
+                    raise ValueError(f"`{link}`: there is no component {name!r}; there are {_listed(self.names)}.")
+            parameters = self._parameters[link.after]
+            if not parameters.takes(link.parameter):
+                takes = _listed(parameters.names)
+                raise ValueError(f"`{link}`: {link.after!r} takes no `{link.parameter}`; it takes {takes}.")
+            if (link.after, link.parameter) in fed:
+                raise ValueError(f"`{link}`: `{link.after}.{link.parameter}` is fed already.")
+            fed.add((link.after, link.parameter))
+
+    def _check_outputs(self) -> None:
+        unread = super().outputs
+        if self._outputs is None and len(unread) > 1:
+            raise ValueError(
+                f"Nobody reads {_listed(unread)}: connect them, or say with `output=` which of them are the answer."
+            )
+        if unknown := [name for name in self._outputs or () if name not in self.names]:
+            raise ValueError(f"The output is of {_listed(unknown)}, and there are only {_listed(self.names)}.")
+        if self._outputs is not None and (lost := [name for name in unread if name not in self._outputs]):
+            raise ValueError(f"Nobody reads {_listed(lost)}, and the output is of {_listed(self._outputs)}.")
+
+    def expand(self, value: object) -> dict[str, Fields]:
+        """Return an input by component.
+
+        `{"reader": {"top_k": 3}}` names one; `{"query": …}` goes to the one component with such a parameter that
+        nothing feeds. What is no object goes to the one parameter that has to be given.
+        """
+        free = {name: self._free(name) for name in self.names}
+        found: dict[str, Fields] = {}
+        for key, part in self._named(value, free).items():
+            if key in self.names and isinstance(part, Mapping):
+                found.setdefault(key, {}).update({str(name): one for name, one in part.items()})
+            else:
+                found.setdefault(self._taker(key, free), {})[key] = part
+        self._check_inputs(found)
+        return found
+
+    def _free(self, name: str) -> tuple[str, ...]:
+        fed = {link.parameter for link in self.links_into(name)}
+        return tuple(one for one in self._parameters[name].names if one not in fed)
+
+    def _named(self, value: object, free: Mapping[str, Sequence[str]]) -> dict[str, object]:
+        if isinstance(value, Mapping):
+            return {str(key): part for key, part in value.items()}
+        needed = [(name, one) for name in self.names for one in free[name] if one in self._parameters[name].needed]
+        if len(needed) != 1:
+            wanted = ", ".join(f"`{name}.{one}`" for name, one in needed) or "nothing"
+            raise ValueError(f"An input that is no object goes to one parameter, and what has to be given is {wanted}.")
+        return {needed[0][0]: {needed[0][1]: value}}
+
+    def _taker(self, key: str, free: Mapping[str, Sequence[str]]) -> str:
+        takers = [name for name in self.names if key in free[name]]
+        if len(takers) == 1:
+            return takers[0]
+        if takers:
+            first = takers[0]
+            raise ValueError(
+                f"The input `{key}` could go to {_listed(takers)}: name them, as in {{{first!r}: {{{key!r}: …}}}}."
+            )
+        raise ValueError(f"No component takes the input `{key}`; there are {_listed(self.names)}.")
+
+    def _check_inputs(self, inputs: ByComponent) -> None:
+        for name in self.names:
+            parameters, given, free = self._parameters[name], inputs.get(name, {}), self._free(name)
+            for one in given:
+                if one not in free and not (parameters.is_open and one not in parameters.names):
+                    why = "is fed by another component" if one in parameters.names else "does not exist"
+                    raise ValueError(f"The input names `{name}.{one}`, which {why}.")
+            if missing := [one for one in parameters.needed if one in free and one not in given]:
+                raise ValueError(f"Component {name!r} needs {_listed(missing)}, which the input does not have.")
+
+    def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
+        """Run the components one after the other; those whose output is given are not called."""
+        made: dict[str, Fields] = {}
+        for name in self.order:
+            found = given.get(name)
+            made[name] = dict(found) if found is not None else self.call(name, self.arguments(name, inputs, made), loop)
+        return made
+
+    def call(self, name: str, arguments: Fields, loop: Loop) -> Fields:
+        """Run one component; a value that is no object is its only field."""
+        found = wait_if_awaitable(find_target(self._components[name])(**arguments), loop)
+        if isinstance(found, Mapping):
+            return cast(Fields, dict(found))
+        read = self.fields_read(name)
+        if len(read) > 1:
+            raise TypeError(
+                f"{name!r} returned one value, and others read {_listed(sorted(read))} of it: return a dict."
+            )
+        return {next(iter(read), ANSWER): found}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names) or "nothing"

@@ -1,0 +1,95 @@
+"""A graph of Haystack's components: whole runs go through the pipeline itself, single ones through the component.
+
+Nothing is imported of Haystack: what is read is the graph that its 2.x pipelines have.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, cast
+
+from evalsvc.client.coroutines import Loop, wait_if_awaitable
+from evalsvc.client.experiment.graphs import ByComponent, ComponentLink, Fields, Graph
+
+
+def is_haystack(runnable: object) -> bool:
+    """Say whether a runnable is a pipeline with a graph of components, as Haystack 2.x has them."""
+    nodes = getattr(getattr(runnable, "graph", None), "nodes", None)
+    return nodes is not None and all(callable(getattr(runnable, name, None)) for name in ("run", "get_component"))
+
+
+class HaystackGraph(Graph):
+    """The components of a Haystack pipeline. Loops run as a whole only."""
+
+    def __init__(self, pipeline: Any) -> None:
+        if not is_haystack(pipeline):
+            raise TypeError(f"A {type(pipeline).__name__} is no Haystack 2.x pipeline: it has no graph of components.")
+        self._pipeline = pipeline
+        self._lock, self._is_warm = threading.Lock(), False
+        self._nodes: Mapping[str, Mapping[str, Any]] = dict(pipeline.graph.nodes(data=True))
+        edges = pipeline.graph.edges(data=True)
+        links = [ComponentLink(a, one["from_socket"].name, b, one["to_socket"].name) for a, b, one in edges]
+        super().__init__(self._nodes, links)
+
+    def expand(self, value: object) -> dict[str, Fields]:
+        """Return an input by component; as in Haystack, one without names goes to each component with such an input."""
+        if not isinstance(value, Mapping):
+            raise ValueError(f"A Haystack pipeline takes an object, not a {type(value).__name__}.")
+        if all(isinstance(part, Mapping) for part in value.values()):
+            if unknown := [name for name in value if name not in self._nodes]:
+                raise ValueError(f"The pipeline has no component {unknown[0]!r}; it has {', '.join(self.names)}.")
+            return {str(name): dict(part) for name, part in value.items()}
+        found: dict[str, Fields] = {}
+        for key, part in value.items():
+            takers = [name for name, node in self._nodes.items() if key in node["input_sockets"]]
+            if not takers:
+                raise ValueError(f"No component takes the input `{key}`; there are {', '.join(self.names)}.")
+            for name in takers:
+                found.setdefault(name, {})[str(key)] = part
+        return found
+
+    def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
+        """Run the pipeline itself; component by component only where outputs are given."""
+        if given:
+            return self._run_singly(inputs, given, loop)
+        data = {name: dict(part) for name, part in inputs.items()}
+        return cast("dict[str, Fields]", self._pipeline.run(data, include_outputs_from=set(self.names)))
+
+    def _run_singly(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
+        """Run in order; a branch that no router has taken is left out, as the pipeline does."""
+        made: dict[str, Fields] = {}
+        for name in self.order:
+            if name in given:
+                made[name] = dict(given[name])
+                continue
+            arguments = self.arguments(name, inputs, made)
+            needed = [one.name for one in self._nodes[name]["input_sockets"].values() if one.is_mandatory]
+            if all(one in arguments for one in needed):
+                made[name] = self.call(name, arguments, loop)
+        return made
+
+    def arguments(self, name: str, inputs: ByComponent, made: ByComponent) -> Fields:
+        """Return what a component gets; an input that joins several senders gets a list of what came."""
+        found = dict(inputs.get(name, {}))
+        for link in self.links_into(name):
+            if link.field not in made.get(link.before, {}):
+                continue
+            value, socket = made[link.before][link.field], self._nodes[name]["input_sockets"][link.parameter]
+            if getattr(socket, "is_variadic", False):
+                found[link.parameter] = [*cast("list[object]", found.get(link.parameter, [])), value]
+            else:
+                found[link.parameter] = value
+        return found
+
+    def call(self, name: str, arguments: Fields, loop: Loop) -> Fields:
+        """Run one component."""
+        self._warm_up()
+        found = wait_if_awaitable(self._nodes[name]["instance"].run(**arguments), loop)
+        return cast(Fields, dict(cast("Mapping[str, object]", found)))
+
+    def _warm_up(self) -> None:
+        with self._lock:
+            if not self._is_warm and callable(warm_up := getattr(self._pipeline, "warm_up", None)):
+                warm_up()
+            self._is_warm = True

@@ -1,0 +1,187 @@
+"""`Pipeline`: code whose components are known, so that each can be scored, simulated, and run by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+from evalsvc.client.coroutines import Loop
+from evalsvc.client.experiment.callables import ANSWER, CallableGraph
+from evalsvc.client.experiment.graphs import ByComponent, ComponentLink, Fields, Graph
+from evalsvc.client.experiment.haystack import HaystackGraph, is_haystack
+from evalsvc.client.results.rows import Row
+
+INTEGRATED, ISOLATED = MODES = ("integrated", "isolated")
+EXPECTED = "expected"
+MAX_MESSAGE = 2000
+
+
+class Pipeline:
+    """Components and what connects them: `Pipeline({"retriever": f, "reader": g}, ["retriever.docs -> reader.docs"])`.
+
+    A component is a function, a coroutine function or an object with `run`; it takes its parameters by name and returns
+    a dictionary of fields, or one value. What could never run is a ValueError here, before anything does: a name that
+    there is not, a parameter that is fed twice, a circle, a component that nobody reads and that is not the `output`.
+    """
+
+    def __init__(
+        self,
+        components: Mapping[str, object],
+        connections: Sequence[str] = (),
+        *,
+        output: str | Sequence[str] | None = None,
+    ) -> None:
+        outputs = [output] if isinstance(output, str) else output
+        self.graph_of_components: Graph = CallableGraph(
+            components, [ComponentLink.parse(one) for one in connections], outputs
+        )
+
+    @classmethod
+    def from_haystack(cls, pipeline: object) -> Self:
+        """Take a Haystack 2.x pipeline. One with loops can be evaluated as a whole only."""
+        made = cls.__new__(cls)
+        made.graph_of_components = HaystackGraph(pipeline)
+        return made
+
+    @property
+    def components(self) -> list[str]:
+        """The names of the components."""
+        return list(self.graph_of_components.names)
+
+    @property
+    def connections(self) -> list[str]:
+        """The connections, as they are written."""
+        return [str(link) for link in self.graph_of_components.links]
+
+    @property
+    def output(self) -> list[str]:
+        """The components whose outputs are the answer."""
+        return list(self.graph_of_components.outputs)
+
+    def expand(self, value: object) -> dict[str, Fields]:
+        """Return an input by component. ValueError where no component takes part of it, or more than one could."""
+        return self.graph_of_components.expand(value)
+
+    def run(self, data: object, simulated_outputs: ByComponent | None = None) -> dict[str, Any]:
+        """Run on one input: what each component has put out by its name, and the final output as `output`."""
+        loop = Loop()
+        try:
+            return self.run_on(self.expand(data), simulated_outputs or {}, loop)
+        finally:
+            loop.close()
+
+    def run_on(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Any]:
+        """Run on an input by component; components whose output is given are not called."""
+        if given and self.graph_of_components.why_whole:
+            raise ValueError(f"No output can be simulated: {self.graph_of_components.why_whole}.")
+        made = self.graph_of_components.run(inputs, given, loop)
+        finals = {name: made[name] for name in self.output if name in made}
+        answer = next(iter(finals.values())) if len(self.output) == 1 and finals else finals
+        return {ANSWER: answer, **made}
+
+    def run_isolated(
+        self, inputs: ByComponent, expected: object, given: Collection[str], loop: Loop
+    ) -> tuple[dict[str, Fields], dict[str, str]]:
+        """Run each component on what is *expected* of those that it reads; return outputs, and what failed.
+
+        A component that reads no other one is left out, as its isolated output is the integrated one; so is one of
+        whose predecessors nothing is expected, and one whose output is given.
+        """
+        graph, made, errors = self.graph_of_components, dict[str, Fields](), dict[str, str]()
+        labels = {name: part for name in self.components if (part := expected_of(expected, name)) is not None}
+        for name in graph.order:
+            links = graph.links_into(name)
+            if not links or name in given or not all(link.field in labels.get(link.before, {}) for link in links):
+                continue
+            try:
+                made[name] = graph.call(name, graph.arguments(name, inputs, labels), loop)
+            except Exception as exc:
+                # The caller's code: what breaks here is an error of this component on this example.
+                made[name], errors[name] = {}, f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]
+        return made, errors
+
+
+def expected_of(expected: object, name: str) -> Mapping[str, object] | None:
+    """Return what is expected of a component; None where nothing is."""
+    found = expected.get(name) if isinstance(expected, Mapping) else None
+    return found if isinstance(found, Mapping) else None
+
+
+def as_pipeline(runnable: object) -> Pipeline | None:
+    """Return a runnable whose components are known as a pipeline; None for any other."""
+    if isinstance(runnable, Pipeline):
+        return runnable
+    return Pipeline.from_haystack(runnable) if is_haystack(runnable) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Outputs that are given instead of made: for all examples, by example, or what an example expects."""
+
+    fixed: ByComponent = field(default_factory=dict)
+    by_example: Mapping[str, ByComponent] = field(default_factory=dict)
+    from_expected: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> set[str]:
+        """The components that are not called, at least for some examples."""
+        singly = {name for one in self.by_example.values() for name in one}
+        return {*self.fixed, *self.from_expected, *singly}
+
+    def of(self, row: Row) -> dict[str, Mapping[str, object]]:
+        """Return the outputs that are given for an example. ValueError where it expects nothing of such a component."""
+        given = dict(self.fixed)
+        for name in self.from_expected:
+            found = expected_of(row.expected, name)
+            if found is None:
+                raise ValueError(
+                    f"{name!r} is simulated from what is expected of it, and this example expects nothing."
+                )
+            given[name] = found
+        return {**given, **self.by_example.get(row.example_id, {})}
+
+
+def read_simulation(
+    outputs: ByComponent | Sequence[ByComponent | None] | None,
+    source: str | Mapping[str, str] | Sequence[str] | None,
+    n_inputs: int | None,
+) -> Simulation:
+    """Read `simulated_outputs` and `simulate_from`. ValueError for lists of another length than the inputs'."""
+    names = _read_source(source)
+    if outputs is None or isinstance(outputs, Mapping):
+        return Simulation(fixed=cast(ByComponent, outputs or {}), from_expected=names)
+    if n_inputs is None or len(outputs) != n_inputs:
+        has = "a dataset has no places" if n_inputs is None else f"there are {n_inputs} inputs"
+        raise ValueError(
+            f"There are {len(outputs)} simulated outputs, and {has}; give one for each input, or one for all."
+        )
+    return Simulation(by_example={str(i): one for i, one in enumerate(outputs) if one}, from_expected=names)
+
+
+def _read_source(source: str | Mapping[str, str] | Sequence[str] | None) -> tuple[str, ...]:
+    if isinstance(source, Mapping):
+        if wrong := sorted({how for how in source.values() if how != EXPECTED}):
+            raise ValueError(f"`simulate_from` takes 'expected' for a component, not {wrong[0]!r}.")
+        return tuple(source)
+    return (source,) if isinstance(source, str) else tuple(source or ())
+
+
+def check_simulation(pipeline: Pipeline | None, simulation: Simulation, modes: Collection[str]) -> None:
+    """Refuse, before anything runs, what a runnable cannot do. ValueError."""
+    if unknown := sorted(set(modes) - set(MODES)):
+        raise ValueError(f"There is no mode {unknown[0]!r}: there are {' and '.join(MODES)}.")
+    graph = pipeline.graph_of_components if pipeline is not None else None
+    why = "it hides its components; give them as a `Pipeline`" if graph is None else graph.why_whole
+    if why is not None and ISOLATED in modes:
+        raise ValueError(f"This runnable can be evaluated as a whole (integrated) only: {why}.")
+    if why is not None and simulation.names:
+        raise ValueError(f"No output of this runnable can be simulated: {why}.")
+    if graph is None:
+        return
+    if lost := sorted(simulation.names - set(graph.names)):
+        raise ValueError(f"There is no component {lost[0]!r} to simulate; there are {', '.join(graph.names)}.")
+    for given in (simulation.fixed, *simulation.by_example.values()):
+        for name, fields in given.items():
+            if missing := sorted(graph.fields_read(name) - set(fields)):
+                raise ValueError(f"The simulated output of {name!r} has no `{missing[0]}`, which others read.")
