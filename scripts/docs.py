@@ -38,6 +38,7 @@ NOUNS = (
         "whoami",
     ),
     "aggregates",
+    "reviews",
 )
 BEGIN, END = "<!-- python -m scripts.docs -->", "<!-- /python -m scripts.docs -->"
 _fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

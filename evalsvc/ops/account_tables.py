@@ -63,6 +63,9 @@ OF_EXPERIMENTS = (
     ),
 )
 TABLES = (
+    *_of("reviews_review", "review_id", "reviews_reviewanswer", "reviews_reviewitem"),
+    Table("reviews_reviewlink"),
+    Table("reviews_review"),
     Table("experiments_config"),
     Table("experiments_experimentplan"),
     Table("projects_experiment"),

@@ -76,6 +76,19 @@ PROBLEMS = {
             "An export is under way already",
             "Wait for its end, or for Retry-After seconds, and ask again.",
         ),
+        Code(
+            "lease_lost",
+            409,
+            "The lease does not hold any more, or never did",
+            "Ask for the next item. What was answered with an older lease before it ended is kept.",
+        ),
+        Code(
+            "already_answered",
+            409,
+            "Another answer is kept under this lease",
+            "Leave it, or send the new one with `revise`; the one before is kept beside it.",
+        ),
+        Code("review_closed", 409, "The review is closed", "Nobody can answer it any more; make another one."),
         Code("body_too_large", 413, "The body is too large", "Send less text per request, or split it into several."),
         Code(
             "unsupported_media_type", 415, "The body's type is not accepted", "Send `Content-Type: application/json`."

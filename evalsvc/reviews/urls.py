@@ -1,5 +1,16 @@
 """The addresses of reviews."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from evalsvc.reviews.api.answers import ReviewAnswersView, ReviewLeaseView, ReviewSkipView
+from evalsvc.reviews.api.reviews import ReviewClosingView, ReviewItemsView, ReviewsView, ReviewView
+
+urlpatterns = [
+    path("v1/reviews", ReviewsView.as_view()),
+    path("v1/reviews/<uuid:id>", ReviewView.as_view()),
+    path("v1/reviews/<uuid:id>/items", ReviewItemsView.as_view()),
+    path("v1/reviews/<uuid:id>/lease", ReviewLeaseView.as_view()),
+    path("v1/reviews/<uuid:id>/close", ReviewClosingView.as_view()),
+    path("v1/reviews/<uuid:id>/items/<id:item_id>/answers", ReviewAnswersView.as_view()),
+    path("v1/reviews/<uuid:id>/items/<id:item_id>/skip", ReviewSkipView.as_view()),
+]

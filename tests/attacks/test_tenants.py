@@ -22,6 +22,7 @@ from tests.experiments.shapes import filled_experiment
 from tests.factories import make_own_evaluator, new_experiment
 from tests.prompts.shapes import GREETING, revise, set_labels
 from tests.rest.shapes import assert_problem, view_of
+from tests.reviews.shapes import new_review, take
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 MARK = "alices-secret-"
@@ -140,6 +141,12 @@ BODIES: dict[tuple[str, str], Any] = {
         for verb in ("stop", "resume", "clone", "lease", "promote", "label")
     },
     ("post", "/v1/experiments/{id}/units/{unit_id}/outputs"): {"token": NOWHERE, "outputs": []},
+    ("post", "/v1/reviews"): {"name": "new", "items": {"evaluations": {"filters": []}}},
+    ("delete", "/v1/reviews/{id}"): None,
+    ("post", "/v1/reviews/{id}/lease"): {},
+    ("post", "/v1/reviews/{id}/close"): None,
+    ("post", "/v1/reviews/{id}/items/{item_id}/answers"): {"lease_token": NOWHERE, "answers": []},
+    ("post", "/v1/reviews/{id}/items/{item_id}/skip"): {"lease_token": NOWHERE},
 }
 # Reading that asks for a key which may write.
 CARRIES_AWAY = {("get", "/v1/account/export")}
@@ -187,6 +194,8 @@ def belongings() -> Belongings:
     say(alice, criteria, "trace", MARK, explanation=MARK)
     endpoint_id = new_endpoint(alice, url=f"https://{MARK}hook.example.com/", rules={"profiles": [MARK]})["id"]
     delivery_id = send_test_event(alice, endpoint_id)["id"]
+    review = new_review(alice, {"outputs": {"experiment_id": run.id}}, criteria, name=MARK, instructions=MARK)
+    item = f"{review['id']}/{take(alice, review)['item_id']}"
     rules = [{"metric": "accuracy", "at_least": 0.5}]
     candidate = {"experiment_id": run.id, "config": run.configs[1]}
     gate_id = alice.post("/v1/gates", {"name": MARK, "candidate": candidate, "rules": rules}).json()["gate"]["id"]
@@ -204,6 +213,8 @@ def belongings() -> Belongings:
         "/v1/annotation-criteria/{id}": criteria["id"],
         **{path: endpoint_id for _, path in operations() if path.startswith("/v1/event-endpoints/{")},
         **{path: delivery_id for _, path in operations() if path.startswith("/v1/event-deliveries/{")},
+        **{path: review["id"] for _, path in operations() if path.startswith("/v1/reviews/{")},
+        **{path: item for _, path in operations() if "{item_id}" in path},
         "/v1/connections/{id}": connection_id,
         "/v1/connections/{id}/test": connection_id,
         "/v1/traces/{trace_id}": trace_id,

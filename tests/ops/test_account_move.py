@@ -35,6 +35,7 @@ from tests.tenancy.shapes import TABLES
 DERIVED = {"evaluations_evaluationtag"}
 STAYS = {
     "accounts_apikey", "judges_webhooksecret", "events_outboxevent", "events_eventdelivery", "rest_idempotencyrecord",
+    "reviews_reviewlink",
 }  # fmt: skip
 SEARCHES = [
     ("/v1/evaluations/search", {"filters": [{"field": "tags.env", "operation": "eq", "value": "prod"}], "limit": 100}),

@@ -33,6 +33,7 @@ from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_pus
 from tests.factories import chat, make_connection, make_dataset, make_experiment
 from tests.prompts.shapes import GREETING, revise
 from tests.rest.shapes import assert_problem, view_of
+from tests.reviews import shapes as reviews
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
@@ -112,12 +113,33 @@ def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     return "/v1/experiments/preview", {"name": "x", "plan": plan, "configs": [{"kind": "push"}]}
 
 
+def review_route(path: str, body: dict[str, Any]) -> Route:
+    return lambda caller: (f"{reviews.REVIEWS}/{reviews.review_of_outputs(caller)[0]['id']}/{path}", body)
+
+
+def new_review_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    made = reviews.answered_experiment(caller)
+    return reviews.REVIEWS, {"name": "new", "items": reviews.outputs_of(made), "criteria": [new_criteria(caller)["id"]]}
+
+
+def item_route(verb: str) -> Route:
+    def route(caller: Caller) -> tuple[str, dict[str, Any]]:
+        review, criteria = reviews.review_of_outputs(caller)
+        held = reviews.take(caller, review)
+        said = {"answers": [{"criteria": criteria["id"], "value_pass": True}]} if verb == "answers" else {}
+        path = f"{reviews.REVIEWS}/{review['id']}/items/{held['item_id']}/{verb}"
+        return path, {"lease_token": held["lease_token"], **said}
+
+    return route
+
+
 CALIBRATIONS = "/v1/calibrations"
 SET_LABELS, REMOVE_LABELS = (f"/v1/prompt-revisions/{{id}}/{verb}-labels" for verb in ("set", "remove"))
 TEST_EVENT, REPLAY = "/v1/event-endpoints/{id}/test", "/v1/event-deliveries/{id}/replay"
 GATES = "/v1/gates"
 GATE = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.5}]}
 CALIBRATION = {"evaluator": "toxicity", "rows": labelled(60), "apply": {"name": "calibrated"}}
+CLOSE, SKIP = "/v1/reviews/{id}/close", "/v1/reviews/{id}/items/{item_id}/skip"
 ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     BATCH: lambda caller: (BATCH, exact(3)),
@@ -191,8 +213,13 @@ ROUTES: dict[str, Route] = {
     },
     "/v1/experiments/{id}/configs/{config_id}/label": label_route,
     "/v1/experiments/{id}/units/{unit_id}/outputs": outputs_route,
+    "/v1/reviews": new_review_route,
+    "/v1/reviews/{id}/lease": review_route("lease", {"reviewer": "ann"}),
+    CLOSE: review_route("close", {}),
+    "/v1/reviews/{id}/items/{item_id}/answers": item_route("answers"),
+    SKIP: item_route("skip"),
 }
-CREATED = {"/v1/connections", TEST_EVENT}
+CREATED = {"/v1/connections", TEST_EVENT, "/v1/reviews"}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
 NO_CONTENT = {
@@ -200,9 +227,17 @@ NO_CONTENT = {
     "/v1/evaluation-results/{id}/evaluation-feedback",
     SET_LABELS,
     REMOVE_LABELS,
+    SKIP,
 }
 PROMOTE = "/v1/experiments/{id}/configs/{config_id}/promote"
-WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite", PROMOTE, TEST_EVENT, REPLAY}
+WITHOUT_BODY = {
+    "/v1/experiments/{id}/start",
+    "/v1/evaluation-results/{id}/favorite",
+    PROMOTE,
+    TEST_EVENT,
+    REPLAY,
+    CLOSE,
+}
 # A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text. No job is
 # ever made.
 NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate", "/v1/trace-insight-jobs"} | {

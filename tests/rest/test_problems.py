@@ -104,6 +104,7 @@ RAISED: dict[str, list[BaseException]] = {
     "in_use": [Problem(code="in_use")],
     "search_too_slow": [Problem(code="search_too_slow")],
     "stale_epoch": [Problem(code="stale_epoch")],
+    **{code: [Problem(code=code)] for code in ("lease_lost", "already_answered", "review_closed")},
     "malformed_json": [drf.ParseError()],
     "not_found": [drf.NotFound()],
 }

@@ -23,6 +23,7 @@ OWN = {
     "/v1/experiments",
     "/v1/gates",
     "/v1/history",
+    "/v1/reviews",
 }
 
 

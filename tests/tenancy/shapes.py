@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.utils import timezone
+
 from evalsvc.tenancy.scope import account_scope
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller
@@ -13,6 +15,7 @@ from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_connection, make_profile, new_experiment
 from tests.prompts.shapes import revise, set_labels
+from tests.reviews.shapes import review_of_outputs, say_pass
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 TABLES = """
@@ -30,6 +33,7 @@ def new_filled_account(name: str) -> Caller:
     from evalsvc.accounts.services import add_member
     from evalsvc.catalog.models import Evaluator
     from evalsvc.evaluations.models import Pruned
+    from evalsvc.reviews.models import ReviewLink
 
     caller = new_caller(name=name)
     sample: dict[str, Any] = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
@@ -40,6 +44,8 @@ def new_filled_account(name: str) -> Caller:
     new_version(caller)
     new_criteria(caller)
     set_labels(caller, revise(caller), "production")
+    review, criteria = review_of_outputs(caller)
+    say_pass(caller, review, criteria, True)
     filled_experiment(caller)
     assert caller.post("/v1/traces", traces(span(new_id()))).status_code == 200
     assert caller.post("/v1/logs", logs(log())).status_code == 200
@@ -49,6 +55,14 @@ def new_filled_account(name: str) -> Caller:
     with account_scope(caller.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
         Evaluator.objects.create(account=caller.account, evaluator_id="own-pii", **own)
+        ReviewLink.objects.create(
+            account=caller.account,
+            review_id=review["id"],
+            name="ann",
+            public=uuid.uuid4().hex[:16],
+            secret_hash=b"x" * 32,
+            expires_at=timezone.now(),
+        )
         Pruned.objects.using("system").create(account_id=caller.account.pk)
     user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
     add_member(account=caller.account, user=user, role=Member.Role.READER)

@@ -6,6 +6,7 @@ They are evaluations, found, shown and remembered like every other score.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,7 +32,7 @@ class Label:
     """What a person has said about something, by which criteria; without a score it enters no history.
 
     `reference` is the id of a log, trace, span or evaluation, as `resource_type` says. `created_at` is when it was
-    said, where that was earlier than it is kept.
+    said, where that was earlier than it is kept. `place` says where it belongs, where no evaluation does.
     """
 
     criteria_id: uuid.UUID
@@ -45,6 +46,7 @@ class Label:
     text: str | None
     explanation: str | None
     created_at: datetime | None = None
+    place: Mapping[str, Any] | None = None
 
     @property
     def log_id(self) -> str | None:
@@ -102,6 +104,8 @@ def _label_before(account: Account, label: Label) -> Evaluation | None:
 
 def _place_of(account: Account, label: Label) -> dict[str, Any]:
     """Return where the newest score of the log or trace, or the evaluation, belongs; nothing when there is none."""
+    if label.place is not None:
+        return dict(label.place)
     if label.resource_type == SPAN:
         return {"span_id": label.reference}
     if label.resource_type == EVALUATION:

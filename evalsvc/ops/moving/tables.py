@@ -28,6 +28,7 @@ STAYS = {
     "events_outboxevent": "what has happened is told from where it happened; the log of it ends by itself",
     "events_eventdelivery": "on their way to a server, from here",
     "rest_idempotencyrecord": "answers of the last day, sealed under the keys that they were called with",
+    "reviews_reviewlink": "secrets, and addresses of one place only",
     "evaluations_evaluationtag": "made from the tags of requests",
 }
 """Tables that do not go along, with the reason."""
@@ -97,6 +98,8 @@ ROWS = {
     "evaluations_historyscore": "t.source <> 'evaluation' OR t.source_id NOT IN ("
     f"SELECT e.id FROM evaluations_evaluation e WHERE e.request_id IN ({_UNDER_WAY}))",
     "experiments_output": f"t.scored OR NOT {_IS_RESET}",
+    # What is in somebody's hands is given out anew.
+    "reviews_reviewanswer": "t.answered_at IS NOT NULL",
 }
 """Which rows of the account's go along, in SQL over `t`; of other tables all."""
 

@@ -1,0 +1,106 @@
+"""/v1/reviews: make, list, read, close, delete."""
+
+from __future__ import annotations
+
+import uuid
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.rest.answering.shapes import answer_with, answers_with
+from evalsvc.reviews import services
+from evalsvc.reviews.api import shapes
+from evalsvc.reviews.api.bodies import ReviewIn, ReviewItemsQuery, ReviewsQuery, review_fields
+from evalsvc.reviews.models import ReviewAnswer
+from evalsvc.reviews.selectors import get_review, list_answers, list_items, list_reviews, review_progress
+
+
+class ReviewsView(AccountView):
+    """The account's reviews."""
+
+    @extend_schema(
+        operation_id="list_reviews",
+        tags=["reviews"],
+        parameters=[ReviewsQuery],
+        responses=answers_with(shapes.ReviewPage),
+    )
+    def get(self, request: Request) -> Response:
+        """List reviews, the newest first, with how far each has come."""
+        asked = checked(ReviewsQuery(data=sent(request)))
+        rows = list_reviews(account=self.account)[asked["offset"] : asked["offset"] + asked["limit"]]
+        found = [shapes.review_out(row, review_progress(account=self.account, review=row)) for row in rows]
+        return Response(shapes.ReviewPage(reviews=found))
+
+    @extend_schema(
+        operation_id="create_review",
+        tags=["reviews"],
+        request=ReviewIn,
+        responses={201: answer_with(shapes.MadeReview)},
+    )
+    def post(self, request: Request) -> Response:
+        """Draw items and make a review of them. What it asks, and which items it has, never change."""
+        fields = review_fields(checked(ReviewIn(data=request.data)))
+        row = services.create_review(account=self.account, fields=fields, actor=self.caller.actor)
+        made = shapes.review_out(row, review_progress(account=self.account, review=row))
+        return Response(shapes.MadeReview(review=made), status=201)
+
+
+class ReviewView(AccountView):
+    """One review."""
+
+    bare = ("GET", "DELETE")
+
+    @extend_schema(operation_id="get_review", tags=["reviews"], responses=answers_with(shapes.ReviewAnswerOut))
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """Return a review: how far it has come, how far people agree, and what the answers say of the rest."""
+        review = get_review(account=self.account, id=id)
+        return Response(shapes.ReviewAnswerOut(review=shapes.report_out(self.account, review)))
+
+    @extend_schema(
+        operation_id="delete_review",
+        tags=["reviews"],
+        responses={204: OpenApiResponse(description="Gone, with its items, answers and links. Its labels stay.")},
+    )
+    def delete(self, request: Request, id: uuid.UUID) -> Response:
+        """Delete a review with its items, answers and links. The labels that it made stay: they are scores."""
+        services.delete_review(account=self.account, id=id, actor=self.caller.actor)
+        return Response(status=204)
+
+
+class ReviewClosingView(AccountView):
+    """The end of a review."""
+
+    bare = ("POST",)
+
+    @extend_schema(
+        operation_id="close_review", tags=["reviews"], request=None, responses=answers_with(shapes.MadeReview)
+    )
+    def post(self, request: Request, id: uuid.UUID) -> Response:
+        """Let nobody answer any more, and end all links. What was answered stays."""
+        row = services.close_review(account=self.account, id=id, actor=self.caller.actor)
+        made = shapes.review_out(row, review_progress(account=self.account, review=row))
+        return Response(shapes.MadeReview(review=made))
+
+
+class ReviewItemsView(AccountView):
+    """The items of a review."""
+
+    @extend_schema(
+        operation_id="list_review_items",
+        tags=["reviews"],
+        parameters=[ReviewItemsQuery],
+        responses=answers_with(shapes.ReviewItemPage),
+    )
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """List items in their order with what was said about them, or those that are pending, partial or complete."""
+        asked = checked(ReviewItemsQuery(data=sent(request)))
+        review = get_review(account=self.account, id=id)
+        rows = list_items(account=self.account, review=review, status=asked.get("status"))
+        items = list(rows[asked["offset"] : asked["offset"] + asked["limit"]])
+        said: dict[int, list[ReviewAnswer]] = {}
+        for row in list_answers(account=self.account, review=review, items=[item.pk for item in items]):
+            said.setdefault(row.item_id, []).append(row)
+        found = [shapes.item_out(review, item, said.get(item.pk, ())) for item in items]
+        return Response(shapes.ReviewItemPage(items=found))

@@ -1,0 +1,180 @@
+"""What reviewers see of an item: texts read when they are shown, so that what was deleted is shown no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from evalsvc.accounts.models import Account
+from evalsvc.datasets.models import Example
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.experiments.models import Config, Output, Score
+from evalsvc.reviews.models import Review, ReviewItem
+from evalsvc.telemetry.models import Span
+
+ANSWER = "output"
+SPAN_TEXTS = {
+    "input": ("input.value", "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.system_instructions"),
+    "output": ("output.value", "gen_ai.output.messages", "gen_ai.completion"),
+}
+Kind = Review.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ShownScore:
+    """A score beside a text."""
+
+    name: str
+    value: float | None
+    passed: bool | None
+    explanation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """One text to be judged; `config_id` says nothing to reviewers, and the views leave it out."""
+
+    text: str
+    config_id: int | None = None
+    scores: Sequence[ShownScore] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """An item as people see it. Without outputs, what it was of has been deleted."""
+
+    outputs: Sequence[ShownText] = ()
+    input: str | None = None
+    expected: str | None = None
+    contexts: Sequence[str] = ()
+    example_id: str | None = None
+    label_of: tuple[str, str] | None = None
+    """The kind and the id of what a label of this item is of."""
+    place: Mapping[str, Any] | None = field(default=None)
+    """Where such a label belongs, where no evaluation says it."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Say whether there is nothing to be judged any more."""
+        return not self.outputs
+
+
+def content_of(*, account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+    """Return the content of items by their ids, with the sides of pairs in the order of configs. In the scope."""
+    readers = {Kind.OUTPUT: _of_outputs, Kind.PAIR: _of_outputs, Kind.EVALUATION: _of_evaluations, Kind.SPAN: _of_spans}
+    return readers[Kind(review.kind)](account, review, items)
+
+
+def as_shown(content: Content, item: ReviewItem) -> Sequence[ShownText]:
+    """Return the outputs of an item in the order in which a reviewer sees them."""
+    return tuple(reversed(content.outputs)) if item.is_swapped else content.outputs
+
+
+def readable_text(value: object) -> str:
+    """Return a JSON value as people read it: a text as it is, anything else indented."""
+    return value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else readable_text(value)
+
+
+def _of_outputs(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+    ids = {id for item in items for id in (item.subject_id, item.other_id) if id}
+    rows = Output.objects.filter(account=account, id__in=ids, status=Output.Status.OK)
+    outputs = {row.pk: row for row in rows.exclude(config__state=Config.State.DELETED)}
+    examples = Example.objects.filter(account=account, pk__in={row.example_id for row in outputs.values()}).in_bulk()
+    scores = _scores(account, list(outputs.values())) if review.show_scores else {}
+    return {item.pk: _of_output(review, item, outputs, examples, scores) for item in items}
+
+
+def _of_output(
+    review: Review,
+    item: ReviewItem,
+    outputs: Mapping[int, Output],
+    examples: Mapping[Any, Example],
+    scores: Mapping[tuple[int, int], Sequence[ShownScore]],
+) -> Content:
+    wanted = [item.subject_id] if review.kind == Kind.OUTPUT else [item.subject_id, item.other_id]
+    found = [outputs[id] for id in wanted if id in outputs]
+    if len(found) < len(wanted):
+        return Content()
+    first = found[0]
+    example = examples.get(first.example_id)
+    shown = [ShownText(answer_of(row), row.config_id, scores.get((row.config_id, row.pos), ())) for row in found]
+    return Content(
+        shown,
+        input=_optional(example.input) if example else None,
+        expected=_optional(example.expected) if example and review.show_expected else None,
+        contexts=[readable_text(one) for one in (example.contexts or [])] if example else (),
+        example_id=example.key if example else None,
+        label_of=("log", f"output-{first.pk}") if review.kind == Kind.OUTPUT else None,
+        place={
+            "app": None,
+            "experiment_id": first.experiment_id,
+            "dataset_id": None,
+            "trace_id": first.trace_id,
+            "span_id": first.span_id,
+            "dataset_sample_id": example.key if example else None,
+        },
+    )
+
+
+def answer_of(row: Output) -> str:
+    """Return the text of an output: its answer, or all components where none is named so."""
+    document = row.output
+    answer = document[ANSWER] if isinstance(document, dict) and ANSWER in document else document
+    return readable_text(answer)
+
+
+def _scores(account: Account, outputs: Sequence[Output]) -> dict[tuple[int, int], list[ShownScore]]:
+    configs, places = {row.config_id for row in outputs}, {row.pos for row in outputs}
+    rows = Score.objects.filter(account=account, config_id__in=configs, pos__in=places, error_code=None)
+    found: dict[tuple[int, int], list[ShownScore]] = {}
+    for row in rows.order_by("metric"):
+        shown = ShownScore(row.metric, row.value, row.passed, row.explanation)
+        found.setdefault((row.config_id, row.pos), []).append(shown)
+    return found
+
+
+def _of_evaluations(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+    rows = Evaluation.objects.filter(account=account, captured=True, id__in=[item.subject_id for item in items])
+    found = {row.pk: row for row in rows.select_related("request")}
+    return {item.pk: _of_evaluation(review, found.get(item.subject_id)) for item in items}
+
+
+def _of_evaluation(review: Review, row: Evaluation | None) -> Content:
+    if row is None:
+        return Content()
+    of, scores = row.request, []
+    if review.show_scores:
+        scores = [ShownScore(row.evaluator_id, row.score, row.passed, row.explanation)]
+    return Content(
+        [ShownText(of.output or "", None, scores)],
+        input=of.input,
+        expected=of.gold if review.show_expected else None,
+        contexts=of.contexts or (),
+        label_of=("evaluation", str(row.pk)) if row.log_id is None else ("log", row.log_id),
+    )
+
+
+def _of_spans(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+    found = Span.objects.filter(account=account, id__in=[item.subject_id for item in items]).in_bulk()
+    return {item.pk: _of_span(found.get(item.subject_id)) for item in items}
+
+
+def _of_span(row: Span | None) -> Content:
+    if row is None:
+        return Content()
+    attributes = row.attributes if isinstance(row.attributes, dict) else {}
+    texts = {
+        side: next((readable_text(attributes[name]) for name in names if name in attributes), None)
+        for side, names in SPAN_TEXTS.items()
+    }
+    shown = (
+        texts["output"] if texts["output"] is not None else readable_text({"name": row.name, "attributes": attributes})
+    )
+    return Content([ShownText(shown)], input=texts["input"], label_of=("span", row.span_id))

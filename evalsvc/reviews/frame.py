@@ -1,0 +1,196 @@
+"""The frame of a review: everything that its items are drawn from, with the scores that a draw may favour by."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.filters import evaluation_condition
+from evalsvc.evaluations.search.pages import search_evaluations
+from evalsvc.experiments.models import Config, Output, Score
+from evalsvc.experiments.selectors import get_plan, list_configs, list_outputs
+from evalsvc.rest.edge.time_limit import in_time
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.reviews.models import Review
+from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
+from evalsvc.telemetry.models import Span
+
+MAX_FRAME = 50_000
+MAX_CONFIGS = 16
+TIMEOUT_SECONDS = 20
+Kind = Review.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """Something that may become an item."""
+
+    subject_id: int
+    other_id: int = 0
+    config_id: int | None = None
+    other_config_id: int | None = None
+    example_pos: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """All candidates, in an order that a second reading repeats."""
+
+    kind: Kind
+    candidates: Sequence[FrameRow]
+    config_names: Mapping[int, str] = field(default_factory=dict)
+    experiment_id: int | None = None
+
+    @property
+    def digest(self) -> str:
+        """Return what the frame is known by: SHA-256 of its ids in their order."""
+        ids = "\n".join(f"{one.subject_id}:{one.other_id}" for one in self.candidates)
+        return hashlib.sha256(ids.encode()).hexdigest()
+
+
+def read_frame(*, account: Account, source: Mapping[str, Any]) -> Frame:
+    """Find everything that a source names: one of `outputs`, `pairs`, `evaluations` and `spans`.
+
+    Raises Invalid with a pointer for what is not there and for a frame that is empty or above MAX_FRAME. Within the
+    account's scope.
+    """
+    ((name, asked),) = source.items()
+    readers = {"outputs": _outputs, "pairs": _pairs, "evaluations": _evaluations, "spans": _spans}
+    with in_time(TIMEOUT_SECONDS, what="Looking for the items of the review"):
+        frame = readers[name](account, asked)
+    if not frame.candidates:
+        raise Invalid(FieldError(f"/items/{name}", "Nothing is there to be reviewed."))
+    if len(frame.candidates) > MAX_FRAME:
+        raise _too_many(name)
+    return frame
+
+
+def _too_many(name: str) -> Invalid:
+    return Invalid(FieldError(f"/items/{name}", f"These are more than {MAX_FRAME:,}; name fewer."))
+
+
+def _outputs(account: Account, asked: Mapping[str, Any]) -> Frame:
+    configs = _configs(account, asked, "/items/outputs", least=1)
+    rows = _answered(account, asked["experiment_id"], configs)
+    found = [FrameRow(id, 0, config, None, pos) for id, config, pos in rows[: MAX_FRAME + 1]]
+    return Frame(Kind.OUTPUT, found, {one.pk: one.name for one in configs}, asked["experiment_id"])
+
+
+def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
+    configs = _configs(account, asked, "/items/pairs", least=2)
+    by_place: dict[int, dict[int, int]] = {}
+    for id, config, pos in _answered(account, asked["experiment_id"], configs)[: MAX_FRAME + 1]:
+        by_place.setdefault(pos, {})[config] = id
+    # The order of arrival decides which config of a pair is the first.
+    ids = [one.pk for one in configs]
+    found = [
+        FrameRow(answers[a], answers[b], a, b, pos)
+        for pos, answers in by_place.items()
+        for a, b in itertools.combinations(ids, 2)
+        if a in answers and b in answers
+    ]
+    return Frame(Kind.PAIR, found, {one.pk: one.name for one in configs}, asked["experiment_id"])
+
+
+def _answered(account: Account, experiment_id: int, configs: Collection[Config]) -> Any:
+    rows = list_outputs(account=account, experiment_id=experiment_id)
+    wanted = rows.filter(status=Output.Status.OK, config_id__in=[one.pk for one in configs])
+    return wanted.order_by("pos", "config_id").values_list("id", "config_id", "pos")
+
+
+def _configs(account: Account, asked: Mapping[str, Any], pointer: str, *, least: int) -> list[Config]:
+    try:
+        get_plan(account=account, id=asked["experiment_id"])
+    except NotFound:
+        raise Invalid(FieldError(f"{pointer}/experiment_id", "No such experiment.")) from None
+    rows = list(list_configs(account=account, experiment_id=asked["experiment_id"]))
+    wanted = asked.get("configs")
+    found = rows if wanted is None else _named(rows, wanted, f"{pointer}/configs")
+    if not least <= len(found) <= MAX_CONFIGS:
+        raise Invalid(FieldError(f"{pointer}/configs", f"Name {least} to {MAX_CONFIGS} configs."))
+    return found
+
+
+def _named(rows: Sequence[Config], wanted: Sequence[str], pointer: str) -> list[Config]:
+    known = {one.name: one for one in rows} | {str(one.pk): one for one in rows}
+    errors = [
+        FieldError(f"{pointer}/{i}", f"The experiment has no config {name!r}.")
+        for i, name in enumerate(wanted)
+        if name not in known
+    ]
+    if errors:
+        raise Invalid(*errors)
+    chosen = {known[name].pk for name in wanted}
+    return [one for one in rows if one.pk in chosen]
+
+
+def _evaluations(account: Account, asked: Mapping[str, Any]) -> Frame:
+    condition = evaluation_condition(asked["filters"], "/items/evaluations/filters")
+    columns = ("id", "log_id", "evaluation_type")
+    found: dict[object, FrameRow] = {}
+    cursor: str | None = None
+    while True:
+        page = search_evaluations(
+            account=account, condition=condition, limit=5000, cursor=cursor, columns=columns, shows="nothing"
+        )
+        for row in page.rows:
+            # A label is of the log: two evaluations of one log are one question. Labels themselves are no items.
+            if row.evaluation_type != Evaluation.Type.ANNOTATION:
+                found.setdefault(row.log_id or row.id, FrameRow(row.id))
+        cursor = page.next_cursor
+        if cursor is None:
+            return Frame(Kind.EVALUATION, list(found.values()))
+        if len(found) > MAX_FRAME:
+            raise _too_many("evaluations")
+
+
+def _spans(account: Account, asked: Mapping[str, Any]) -> Frame:
+    filters = asked["filters"]
+    condition = _pointed(filters)
+    rows = Span.objects.filter(condition, account=account).order_by("-started_at", "-id")
+    return Frame(Kind.SPAN, [FrameRow(id) for id in rows.values_list("id", flat=True)[: MAX_FRAME + 1]])
+
+
+def _pointed(filters: object) -> Any:
+    try:
+        return telemetry_condition(filters, SPAN_FIELDS)
+    except Invalid as problem:
+        raise Invalid(*(FieldError(f"/items/spans{one.pointer}", one.detail) for one in problem.errors)) from None
+
+
+# --- Scores ----------------------------------------------------------------------------------------------------------
+
+
+def metric_scores(account: Account, frame: Frame) -> dict[tuple[int, int], dict[str, float]]:
+    """Return the scores of an experiment's outputs, by (config, place) and metric."""
+    configs = [*frame.config_names]
+    rows = Score.objects.filter(account=account, config_id__in=configs, value__isnull=False, denominator=None)
+    found: dict[tuple[int, int], dict[str, float]] = {}
+    for config, pos, metric, value in rows.values_list("config_id", "pos", "metric", "value").iterator():
+        found.setdefault((config, pos), {})[metric] = float(value or 0.0)
+    return found
+
+
+def evaluation_scores(account: Account, frame: Frame) -> Iterator[tuple[float | None, list[float]]]:
+    """Yield for each candidate its score, and the verdicts (1 passed, 0 failed) of all evaluators of the same log."""
+    ids = [one.subject_id for one in frame.candidates]
+    rows = {id: (score, log) for id, score, log in _facts(account, id__in=ids).values_list("id", "score", "log_id")}
+    logs = {log for _, log in rows.values() if log is not None}
+    verdicts: dict[str, list[float]] = {}
+    others = _facts(account, log_id__in=list(logs), passed__isnull=False).exclude(
+        evaluation_type=Evaluation.Type.ANNOTATION
+    )
+    for log, passed in others.values_list("log_id", "passed"):
+        verdicts.setdefault(str(log), []).append(float(bool(passed)))
+    for id in ids:
+        score, log = rows.get(id, (None, None))
+        yield score, verdicts.get(str(log), [])
+
+
+def _facts(account: Account, **conditions: Any) -> Any:
+    return Evaluation.objects.filter(account=account, captured=True, **conditions)

@@ -1,0 +1,52 @@
+"""Answers as labels: one for each thing and criteria, beside its other scores, of what people say together."""
+
+from __future__ import annotations
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.evaluations.ingest.labels import Label, keep_label
+from evalsvc.rest.problems import NotFound
+from evalsvc.reviews.content import content_of
+from evalsvc.reviews.models import Review, ReviewItem
+from evalsvc.reviews.questions import questions_of, together, value_of
+from evalsvc.reviews.selectors import list_answers
+
+
+def keep_labels(account: Account, review: Review, item: ReviewItem) -> None:
+    """Let the labels of an item say what its answers say together. Within the scope, holding the review.
+
+    One label and not one for each person: in a history each thing counts once, so that an interval of it holds.
+    """
+    if review.kind == Review.Kind.PAIR:
+        return
+    content = content_of(account=account, review=review, items=[item])[item.pk]
+    if content.label_of is None:
+        return
+    answers = list(list_answers(account=account, review=review, items=[item.pk]))
+    questions = questions_of(review.criteria)
+    # In one order for all, so that two reviews that ask the same do not wait for each other in a circle.
+    for question in sorted(questions, key=lambda one: one.id):
+        criteria = AnnotationCriteria.everything.select_for_update().filter(account=account, pk=question.id).first()
+        if criteria is None:
+            continue
+        value = together(question, [value_of(question, (row.said or {})[str(question.id)]) for row in answers])
+        explanations = [row.explanation for row in answers if row.explanation]
+        kind, reference = content.label_of
+        label = Label(
+            criteria_id=question.id,
+            name=criteria.name,
+            description=criteria.description,
+            project_id=criteria.project_id,
+            resource_type=kind,
+            reference=reference,
+            score=value.score,
+            passed=value.passed,
+            text=value.text,
+            explanation="\n".join(explanations) or None,
+            place=content.place,
+        )
+        try:
+            keep_label(account=account, label=label)
+        except NotFound:
+            # The evaluation has been deleted since; what was said about it stays with the review.
+            return

@@ -1,0 +1,121 @@
+"""What a review asks: its criteria as they stood when it was made, and what people say about an item by them."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.values import Category, Given, Value, categories_of, label_value, read_categories
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.reviews.models import ReviewAnswer
+
+Type = AnnotationCriteria.Type
+MAX_SAID_TEXT = 20_000
+FIRST, SECOND, TIE = CHOICES = tuple(ReviewAnswer.Outcome.values)
+NO_MAJORITY = "no majority"
+_OTHER = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One criteria, frozen."""
+
+    id: uuid.UUID
+    name: str
+    description: str | None
+    annotation_type: str
+    categories: Sequence[Category]
+
+
+def frozen(criteria: AnnotationCriteria) -> dict[str, Any]:
+    """Return a criteria as a review keeps it."""
+    return {
+        "id": str(criteria.pk),
+        "name": criteria.name,
+        "description": criteria.description,
+        "annotation_type": criteria.annotation_type,
+        "categories": msgspec.to_builtins(categories_of(criteria)) or None,
+    }
+
+
+def questions_of(criteria: Sequence[Mapping[str, Any]]) -> list[Question]:
+    """Return the questions that a review keeps."""
+    return [
+        Question(
+            uuid.UUID(one["id"]),
+            one["name"],
+            one["description"],
+            one["annotation_type"],
+            read_categories(one["categories"]),
+        )
+        for one in criteria
+    ]
+
+
+def other_side(choice: str, *, is_swapped: bool) -> str:
+    """Return a choice between sides as one between configs, or the reverse."""
+    return _OTHER[choice] if is_swapped else choice
+
+
+def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what is kept of the answers to all questions of an item; raise Invalid with pointers.
+
+    Each question is answered once. A criteria is named by its id or its name.
+    """
+    known = {str(one.id): one for one in questions} | {one.name: one for one in questions}
+    said: dict[str, Any] = {}
+    errors: list[FieldError] = []
+    for i, one in enumerate(given):
+        question = known.get(one["criteria"])
+        if question is None or str(question.id) in said:
+            detail = "The review does not ask this." if question is None else "This is answered twice."
+            errors.append(FieldError(f"/answers/{i}/criteria", detail))
+            continue
+        values = {name: one[name] for name in ("value_pass", "value_score", "value_text") if one.get(name) is not None}
+        try:
+            value_of(question, values)
+        except Invalid as problem:
+            errors += [FieldError(f"/answers/{i}{error.pointer}", error.detail) for error in problem.errors]
+        said[str(question.id)] = values
+    missing = [one.name for one in questions if str(one.id) not in said]
+    if missing and not errors:
+        errors.append(FieldError("/answers", f"Not answered: {', '.join(missing)}."))
+    if errors:
+        raise Invalid(*errors)
+    return said
+
+
+def value_of(question: Question, said: Mapping[str, Any]) -> Value:
+    """Return what one answer is worth; raise Invalid for what the question does not take."""
+    if len(said.get("value_text") or "") > MAX_SAID_TEXT:
+        raise Invalid(FieldError("/value_text", f"At most {MAX_SAID_TEXT:,} characters."))
+    return label_value(question.annotation_type, question.categories, Given(**said))
+
+
+def together(question: Question, values: Sequence[Value]) -> Value:
+    """Return what several people say as one: the mean of numbers, the newest text, else what most have said.
+
+    Where no answer has more voices than each other one, the label has no score and says so.
+    """
+    if question.annotation_type == Type.CONTINUOUS:
+        scores = [value.score for value in values if value.score is not None]
+        return Value(score=sum(scores) / len(scores))
+    if question.annotation_type == Type.TEXT:
+        return values[-1]
+    (most, n), *others = Counter(values).most_common()
+    if others and others[0][1] == n:
+        return Value(text=NO_MAJORITY)
+    return most
+
+
+def category_name(value: Value) -> str:
+    """Return the name of an answer, where answers are counted by name."""
+    if value.passed is not None:
+        return "pass" if value.passed else "fail"
+    return value.text if value.text is not None else f"{value.score:g}"

@@ -1,0 +1,209 @@
+"""What a review has found: how far people agree, where they do not, and what the items say of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.reviews.models import Review, ReviewAnswer
+from evalsvc.reviews.questions import CHOICES, Question, Type, category_name, questions_of, value_of
+from evalsvc.reviews.sampling import ALL, POISSON
+from evalsvc.reviews.selectors import Progress, list_answers
+from evalsvc.stats.agreement.figures import (
+    Measurement,
+    Ratings,
+    agreeing_share,
+    cohen_kappa,
+    disagreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+from evalsvc.stats.agreement.resampling import AgreementFigure
+from evalsvc.stats.agreement.weighted import weighted_mean
+from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.estimates.newdata import new_data_interval
+from evalsvc.stats.kinds import ALGEBRAIC
+
+LEVEL = 0.95
+MOST_UNANSWERED = 0.1
+MOST_DISAGREEMENTS = 100
+MOST_CATEGORIES = 20
+PAIR_QUESTION = "choice"
+MEASUREMENTS: dict[str, Measurement] = {
+    Type.BINARY: "nominal",
+    Type.CATEGORICAL: "nominal",
+    Type.DISCRETE: "ordinal",
+    Type.CONTINUOUS: "interval",
+}
+"""By the type of criteria how the difference of two answers is measured; texts have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRatings:
+    """What was said to one question: by item and reviewer, as names or numbers."""
+
+    criteria_id: str | None
+    name: str
+    measurement: Measurement
+    by_item: Mapping[int, Mapping[str, float | str]]
+    limits: tuple[float, float] | None = None
+    """Of the numbers that may be said, where they are limited."""
+
+    @property
+    def ratings(self) -> Ratings:
+        """Return the answers by item."""
+        return list(self.by_item.values())
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAgreement:
+    """How far people agree about one question."""
+
+    asked: AskedRatings
+    share: float | None
+    cohen: AgreementFigure
+    fleiss: AgreementFigure
+    krippendorff: AgreementFigure
+    disagreements: Sequence[tuple[int, float]]
+    """The items that people differ about and how far, those first that they differ about most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEstimate:
+    """What the answers say of one number: a mean, or the share of one answer."""
+
+    criteria_id: str | None
+    name: str
+    answer: str | None
+    """Whose share it is; None for the mean of numbers."""
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    this_set: tuple[float, float] | None
+    n: int
+    n_eff: float
+    method: str
+    level: float
+    reason: str | None
+
+
+def ratings_of(*, account: Account, review: Review) -> list[AskedRatings]:
+    """Return what was said to each question that has countable answers. Within the account's scope."""
+    rows = list(list_answers(account=account, review=review))
+    if review.kind == Review.Kind.PAIR:
+        return [AskedRatings(None, PAIR_QUESTION, "nominal", _by_item(rows, lambda row: str(row.outcome)))]
+    return [
+        _asked(question, rows) for question in questions_of(review.criteria) if question.annotation_type != Type.TEXT
+    ]
+
+
+def _asked(question: Question, rows: Iterable[ReviewAnswer]) -> AskedRatings:
+    measurement = MEASUREMENTS[question.annotation_type]
+
+    def rating(row: ReviewAnswer) -> float | str:
+        value = value_of(question, (row.said or {})[str(question.id)])
+        return category_name(value) if measurement == "nominal" else float(value.score or 0.0)
+
+    scores = [one.score for one in question.categories if one.score is not None]
+    limits = (min(scores), max(scores)) if measurement == "ordinal" and min(scores) < max(scores) else None
+    return AskedRatings(str(question.id), question.name, measurement, _by_item(rows, rating), limits)
+
+
+def _by_item(rows: Iterable[ReviewAnswer], rating: Any) -> dict[int, dict[str, float | str]]:
+    found: dict[int, dict[str, float | str]] = {}
+    for row in rows:
+        found.setdefault(row.item_id, {})[row.reviewer] = rating(row)
+    return found
+
+
+def agreement_of(asked: AskedRatings, *, seed: int) -> QuestionAgreement:
+    """Return the figures of agreement of a question, and the items that people differ about."""
+    ratings = asked.ratings
+    differing = [(item, disagreement(list(said.values()))) for item, said in asked.by_item.items()]
+    worst = sorted((one for one in differing if one[1] > 0), key=lambda one: -one[1])
+    return QuestionAgreement(
+        asked,
+        agreeing_share(ratings),
+        cohen_kappa(ratings, level=LEVEL, seed=seed),
+        fleiss_kappa(ratings, level=LEVEL, seed=seed),
+        krippendorff_alpha(ratings, asked.measurement, level=LEVEL, seed=seed),
+        worst[:MOST_DISAGREEMENTS],
+    )
+
+
+def non_response(progress: Progress) -> float:
+    """Return the share of items that nobody has answered."""
+    return 1 - progress.n_begun / progress.n_items if progress.n_items else 1.0
+
+
+def estimates_of(
+    asked: AskedRatings, *, review: Review, progress: Progress, probabilities: Mapping[int, float]
+) -> list[ReviewEstimate]:
+    """Return what a question's answers say of the rest: of each answer its share, of numbers the mean.
+
+    An item counts once: with several answers by their mean. Above MOST_UNANSWERED nothing is concluded, as those who
+    did not answer may have left out the hard items.
+    """
+    if asked.measurement != "nominal":
+        values = {item: [float(one) for one in said.values()] for item, said in asked.by_item.items()}
+        return [_estimate(asked, None, values, asked.limits, review, progress, probabilities)]
+    answers = sorted({str(one) for said in asked.by_item.values() for one in said.values()}, key=_by_rank)
+    return [
+        _estimate(
+            asked,
+            answer,
+            {item: [float(one == answer) for one in said.values()] for item, said in asked.by_item.items()},
+            (0.0, 1.0),
+            review,
+            progress,
+            probabilities,
+        )
+        for answer in answers[:MOST_CATEGORIES]
+    ]
+
+
+def _by_rank(answer: str) -> tuple[int, str]:
+    ranked = ("pass", "fail", *CHOICES)
+    return (ranked.index(answer) if answer in ranked else len(ranked), answer)
+
+
+def _estimate(
+    asked: AskedRatings,
+    answer: str | None,
+    values: Mapping[int, Sequence[float]],
+    limits: tuple[float, float] | None,
+    review: Review,
+    progress: Progress,
+    probabilities: Mapping[int, float],
+) -> ReviewEstimate:
+    means = {item: sum(said) / len(said) for item, said in values.items()}
+    weighted = review.sample["method"] in POISSON
+    if non_response(progress) > MOST_UNANSWERED:
+        method = "hajek" if weighted else "none"
+        reason = "non_response"
+        return ReviewEstimate(
+            asked.criteria_id, asked.name, answer, None, None, None, None, len(means), 0.0, method, LEVEL, reason
+        )
+    if weighted:
+        found = weighted_mean(list(means.values()), [probabilities[item] for item in means], level=LEVEL, limits=limits)
+        lower, upper = found.new_data or (None, None)
+        return ReviewEstimate(
+            *(asked.criteria_id, asked.name, answer, found.estimate, lower, upper, found.this_set),
+            *(found.n, found.n_eff, "hajek", LEVEL, found.reason),
+        )
+    sums = sums_of(list(means.values()))
+    binary = answer is not None and all(one in (0.0, 1.0) for one in means.values()) and review.n_answers == 1
+    interval = new_data_interval(ALGEBRAIC, sums, level=LEVEL, value_range=limits, binary=binary)
+    estimate = sum(means.values()) / len(means) if means else None
+    this_set = (estimate, estimate) if estimate is not None and _is_whole(review, means) else None
+    return ReviewEstimate(
+        *(asked.criteria_id, asked.name, answer, estimate, interval.lower, interval.upper, this_set),
+        *(len(means), float(len(means)), interval.method, LEVEL, None if interval.lower is not None else "no_interval"),
+    )
+
+
+def _is_whole(review: Review, means: Mapping[int, float]) -> bool:
+    """Say whether everything in the frame has been answered: then nothing is left to chance."""
+    return review.sample["method"] == ALL and len(means) == review.sample["n_frame"]

@@ -1,0 +1,139 @@
+"""Reads of reviews, always for one account."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments.models import Output
+from evalsvc.rest.problems import NotFound
+from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem, ReviewLink
+
+OPEN, PARTIAL, COMPLETE = STATES = ("open", "partial", "complete")
+PENDING = "pending"
+ITEM_STATES = (PENDING, PARTIAL, COMPLETE)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a review has come. Unanswered is pending, never failed."""
+
+    n_items: int
+    n_complete: int
+    n_begun: int
+    n_answers: int
+    n_skipped: int
+    n_reviewers: int
+
+    @property
+    def state(self) -> str:
+        """Return `open` without any answer, `complete` with all of them, else `partial`."""
+        if self.n_complete == self.n_items:
+            return COMPLETE
+        return PARTIAL if self.n_begun else OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class PairAnswer:
+    """What one person said about the outputs of two configs for one example; `first` is `config_a`."""
+
+    example_id: int
+    config_a: int
+    config_b: int
+    outcome: str
+    reviewer: str
+    output_a: int
+    output_b: int
+    answer_id: int
+
+
+def list_reviews(*, account: Account) -> QuerySet[Review]:
+    """Return the account's reviews, newest first."""
+    return Review.objects.filter(account=account).order_by("-created_at", "id")
+
+
+def get_review(*, account: Account, id: uuid.UUID, lock: bool = False) -> Review:
+    """Return a review of the account; NotFound for missing and foreign. `lock` holds it for the transaction."""
+    rows = Review.objects.filter(account=account, id=id)
+    review = (rows.select_for_update(no_key=True) if lock else rows).first()
+    if review is None:
+        raise NotFound
+    return review
+
+
+def get_item(*, account: Account, review: Review, id: int) -> ReviewItem:
+    """Return an item of a review; NotFound for missing and foreign."""
+    item = ReviewItem.objects.filter(account=account, review=review, id=id).first()
+    if item is None:
+        raise NotFound
+    return item
+
+
+def list_items(*, account: Account, review: Review, status: str | None = None) -> QuerySet[ReviewItem]:
+    """Return the items of a review in their order, or those that are pending, partial or complete."""
+    rows = ReviewItem.objects.filter(account=account, review=review).order_by("position")
+    conditions = {
+        PENDING: Q(n_answered=0),
+        PARTIAL: Q(n_answered__gt=0, n_answered__lt=review.n_answers),
+        COMPLETE: Q(n_answered__gte=review.n_answers),
+    }
+    return rows if status is None else rows.filter(conditions[status])
+
+
+def list_answers(*, account: Account, review: Review, items: Sequence[int] | None = None) -> QuerySet[ReviewAnswer]:
+    """Return what people have said in a review, or about these items: by item, the first answer first."""
+    rows = ReviewAnswer.objects.filter(account=account, review=review, said__isnull=False)
+    if items is not None:
+        rows = rows.filter(item_id__in=items)
+    return rows.order_by("item__position", "answered_at", "id")
+
+
+def review_progress(*, account: Account, review: Review) -> Progress:
+    """Count what has been answered."""
+    items = ReviewItem.objects.filter(account=account, review=review).aggregate(
+        complete=Count("pk", filter=Q(n_answered__gte=review.n_answers)), begun=Count("pk", filter=Q(n_answered__gt=0))
+    )
+    answers = ReviewAnswer.objects.filter(account=account, review=review, answered_at__isnull=False).aggregate(
+        answers=Count("pk", filter=Q(said__isnull=False)),
+        skipped=Count("pk", filter=Q(said__isnull=True)),
+        reviewers=Count("reviewer", distinct=True),
+    )
+    return Progress(
+        review.n_items, items["complete"], items["begun"], answers["answers"], answers["skipped"], answers["reviewers"]
+    )
+
+
+def pair_answers(*, account: Account, review: Review) -> list[PairAnswer]:
+    """Return the judgements of a review of pairs, sides mapped back to configs, by example. Within the account's scope.
+
+    Those about outputs that have been deleted are left out. A person who takes an answer back changes its row here.
+    """
+    rows = ReviewAnswer.objects.filter(account=account, review=review, outcome__isnull=False).order_by(
+        "item__position", "id"
+    )
+    facts = [
+        "item__subject_id",
+        "item__other_id",
+        "item__config_id",
+        "item__other_config_id",
+        "outcome",
+        "reviewer",
+        "id",
+    ]
+    found = list(rows.values_list(*facts))
+    outputs = {first for first, *_ in found}
+    examples = dict(Output.objects.filter(account=account, id__in=outputs).values_list("id", "example_id"))
+    return [
+        PairAnswer(examples[first], a, b, outcome, reviewer, first, second, id)
+        for first, second, a, b, outcome, reviewer, id in found
+        if first in examples
+    ]
+
+
+def list_links(*, account: Account, review: Review) -> QuerySet[ReviewLink]:
+    """Return the links of a review, newest first; their secrets are nowhere."""
+    return ReviewLink.objects.filter(account=account, review=review).order_by("-created_at", "id")

@@ -1,0 +1,143 @@
+"""Verbs on reviews: create, close, delete."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.rest.bodies.names import clean_name
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.reviews.frame import read_frame
+from evalsvc.reviews.models import Review, ReviewItem, ReviewLink
+from evalsvc.reviews.questions import frozen
+from evalsvc.reviews.sampling import Drawn, SampleAsk, draw
+from evalsvc.reviews.selectors import get_review
+from evalsvc.tenancy.scope import account_scope
+
+MAX_REVIEWS = 10_000
+RESOURCES = {Review.Kind.OUTPUT: "log", Review.Kind.EVALUATION: "evaluation", Review.Kind.SPAN: "span"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFields:
+    """What a caller decides about a new review. `items` has one key: outputs, pairs, evaluations or spans."""
+
+    name: str
+    items: Mapping[str, Any]
+    criteria: Sequence[str] = ()
+    instructions: str | None = None
+    n_answers: int = 1
+    seed: int | None = None
+    sample: SampleAsk = field(default_factory=SampleAsk)
+    show_scores: bool = False
+    show_answers: bool = False
+    show_expected: bool = True
+
+
+def create_review(*, account: Account, fields: ReviewFields, actor: str) -> Review:
+    """Find the items, draw some of them, and make the review. Raises Invalid with pointers."""
+    seed = secrets.randbelow(2**31) if fields.seed is None else fields.seed
+    name = clean_name(fields.name, "/name")
+    with account_scope(account.pk):
+        if Review.objects.filter(account=account).count() >= MAX_REVIEWS:
+            raise Invalid(FieldError("", f"An account has at most {MAX_REVIEWS:,} reviews; delete some."))
+        frame = read_frame(account=account, source=fields.items)
+        criteria = _criteria(account, fields.criteria, frame.kind)
+        drawn = draw(account=account, frame=frame, ask=fields.sample, seed=seed)
+        review = Review.objects.create(
+            account=account,
+            name=name,
+            instructions=fields.instructions,
+            kind=frame.kind,
+            criteria=[frozen(one) for one in criteria],
+            source=dict(fields.items),
+            sample=dict(drawn.facts),
+            n_answers=fields.n_answers,
+            seed=seed,
+            show_scores=fields.show_scores,
+            show_answers=fields.show_answers,
+            show_expected=fields.show_expected,
+            n_items=len(drawn.items),
+            created_by=actor,
+        )
+        ReviewItem.objects.bulk_create(_items(review, drawn), batch_size=1000)
+        record_audit(account=account, actor=actor, action="review.created", target=name, items=len(drawn.items))
+        review.refresh_from_db()
+    return review
+
+
+def close_review(*, account: Account, id: uuid.UUID, actor: str) -> Review:
+    """Let nobody answer any more, and end the links; what was answered stays. Closed again it stays as it is."""
+    with account_scope(account.pk):
+        review = get_review(account=account, id=id, lock=True)
+        if Review.objects.filter(account=account, pk=id, closed_at=None).update(closed_at=Now()):
+            ReviewLink.objects.filter(account=account, review=review, revoked_at=None).update(revoked_at=Now())
+            record_audit(account=account, actor=actor, action="review.closed", target=review.name)
+            review.refresh_from_db()
+    return review
+
+
+def delete_review(*, account: Account, id: uuid.UUID, actor: str) -> None:
+    """Delete a review with its items, answers and links. The labels that it made stay: they are scores."""
+    with account_scope(account.pk):
+        review = get_review(account=account, id=id, lock=True)
+        if Review.objects.filter(account=account, pk=id).delete()[0] == 0:
+            raise NotFound
+        record_audit(account=account, actor=actor, action="review.deleted", target=review.name)
+
+
+def _items(review: Review, drawn: Drawn) -> list[ReviewItem]:
+    return [
+        ReviewItem(
+            account_id=review.account_id,
+            review=review,
+            position=position,
+            subject_id=one.subject_id,
+            other_id=one.other_id,
+            config_id=one.config_id,
+            other_config_id=one.other_config_id,
+            example_pos=one.example_pos,
+            is_swapped=is_swapped,
+            probability=probability,
+        )
+        for position, (one, probability, is_swapped) in enumerate(drawn.items)
+    ]
+
+
+def _criteria(account: Account, wanted: Sequence[str], kind: str) -> list[AnnotationCriteria]:
+    if kind == Review.Kind.PAIR:
+        if wanted:
+            raise Invalid(FieldError("/criteria", "Pairs are judged against each other; what for, say `instructions`."))
+        return []
+    if not wanted:
+        raise Invalid(FieldError("/criteria", "Name what is asked: ids or names of annotation criteria."))
+    found = [_one_criteria(account, name, kind, f"/criteria/{i}") for i, name in enumerate(wanted)]
+    if len({one.pk for one in found}) < len(found):
+        raise Invalid(FieldError("/criteria", "The same criteria is named twice."))
+    if len({one.name for one in found}) < len(found):
+        raise Invalid(FieldError("/criteria", "Two criteria have the same name; reviewers could not tell them apart."))
+    return found
+
+
+def _one_criteria(account: Account, wanted: str, kind: str, pointer: str) -> AnnotationCriteria:
+    rows = AnnotationCriteria.objects.filter(account=account)
+    try:
+        found = list(rows.filter(pk=uuid.UUID(wanted)))
+    except ValueError:
+        found = list(rows.filter(name=wanted).order_by("created_at", "id")[:2])
+    if not found:
+        raise Invalid(FieldError(pointer, "No such annotation criteria."))
+    if len(found) > 1:
+        raise Invalid(FieldError(pointer, "Several projects have criteria of this name; send the id."))
+    resource = RESOURCES[Review.Kind(kind)]
+    if found[0].resource_types and resource not in found[0].resource_types:
+        raise Invalid(FieldError(pointer, f"This is not asked of a {resource}; see its `resource_types`."))
+    return found[0]
