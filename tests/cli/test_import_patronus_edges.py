@@ -87,7 +87,7 @@ def test_the_wrong_keys_are_refused_before_anything(
     assert (theirs.returncode, reading.returncode, none.returncode) == (2, 2, 2)
     assert "no such key" in theirs.stderr
     assert "only read" in reading.stderr or "read_only" in reading.stderr or "scope" in reading.stderr
-    assert "pass --api-key, or set EVALSVC_API_KEY" in none.stderr
+    assert "pass --api-key, set EVALSVC_API_KEY, or run" in none.stderr
     assert n_here(alice) == 0
 
 

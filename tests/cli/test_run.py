@@ -37,6 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     rows = [("Italy", "Rome"), ("France", "Paris"), ("Spain", "Madrid"), ("Japan", "Tokyo")]
     lines = (json.dumps({"question": q, "answer": a, "topic": "europe" if q != "Japan" else "asia"}) for q, a in rows)
     (tmp_path / "capitals.jsonl").write_text("\n".join(lines))
+    (tmp_path / "odd.jsonl").write_text('{"Frage": "Italy", "Antwort": "Rome"}')
     monkeypatch.chdir(tmp_path)
     before = list(sys.path)
     yield tmp_path
@@ -44,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("capitals_app", None)
 
 
-DATA = ("--data", "capitals.jsonl", "--input", "question", "--expected", "answer", "-e", "exact-match")
+DATA = ("--data", "capitals.jsonl", "-e", "exact-match")
 
 
 def test_a_function_is_run_on_a_file(shell: dict[str, str], folder: Path) -> None:
@@ -56,6 +57,13 @@ def test_a_function_is_run_on_a_file(shell: dict[str, str], folder: Path) -> Non
     assert config == "capitals_app:answer: 4 of 4 (completed)"
     assert estimate.startswith("  exact-match 1 [")
     assert "new data (this set 1 exactly), 4 of 4" in estimate
+
+
+def test_fields_with_names_of_their_own_are_named(shell: dict[str, str], folder: Path) -> None:
+    asked = ("--data", "odd.jsonl", "--input", "Frage", "--expected", "Antwort", "-e", "exact-match", "--json")
+    found = told(invoke("run", "capitals_app:answer", *asked, env=shell))
+
+    assert found["live"]["configs"][0]["metrics"]["exact-match"]["value"] == 1.0
 
 
 def test_two_functions_are_compared(shell: dict[str, str], folder: Path) -> None:
@@ -131,7 +139,8 @@ def test_watching_ends_with_the_experiment(shell: dict[str, str], folder: Path) 
         (["nowhere:answer", *DATA], "There is no module 'nowhere' here."),
         (["capitals_app:anwser", *DATA], "It has: answer, worse, length."),
         (["capitals_app", *DATA], "write module:function"),
-        (["capitals_app:answer", "--data", "capitals.jsonl"], "It has: question, answer, topic. Name the one that is"),
+        (["capitals_app:answer", *DATA, "--input", "asked"], "It has: question, answer, topic."),
+        (["capitals_app:answer", "--data", "odd.jsonl"], "/file/line/1/input"),
         (["capitals_app:answer", "--data", "missing.jsonl"], "There is no file missing.jsonl"),
         (["capitals_app:answer", "capitals_app:answer", *DATA], "Two configs are named"),
         (["capitals_app:answer", *DATA[:-1], "exact-mach"], "exact-mach"),

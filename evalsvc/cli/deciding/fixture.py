@@ -94,7 +94,7 @@ class GateFixture:
         if data is None or not evaluators:
             raise ClickException("A function needs `data`, a file or a dataset's id, and `evaluators`.")
         api = self.client.experiments_api
-        reference = read_data(str(data), name=None, input_field="input", expected_field="expected").store(api)
+        reference = read_data(str(data), name=None, input_field=None, expected_field=None).store(api)
         experiment = self.client.experiment(
             f"test {self.node.name}"[:100], functions, dataset_id=reference["dataset_id"],
             dataset_version=reference.get("dataset_version"), evaluators=evaluators, policy="manual", promote=False,

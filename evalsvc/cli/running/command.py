@@ -25,7 +25,7 @@ EPILOG = """Examples:
 
 \b
 evalsvc run app:answer --data golden.jsonl -e exact-match
-evalsvc run new=app:answer old=app_released:answer --data golden.jsonl --input question --expected answer -e exact-match
+evalsvc run new=app:answer old=app_released:answer --data golden.jsonl -e exact-match
 evalsvc run staging.json --data 123456@2 -e exact-match --name nightly
 
 staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/answer", "body": {"q": "{{input}}"}}}
@@ -39,8 +39,8 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @click.option("--metric", "metrics", multiple=True, metavar="NAME=MODULE:FUNCTION",
               help="A number of your own: function(input, output, expected).")  # fmt: skip
 @click.option("--name", help="Of the experiment; by default of the data and what is run.")
-@click.option("--input", "input_field", default="input", show_default=True, help="The file's field with the input.")
-@click.option("--expected", "expected_field", default="expected", show_default=True, help="… with what is right.")
+@click.option("--input", "input_field", help="The file's field with the input, where it has no usual name.")
+@click.option("--expected", "expected_field", help="The one with what is right, likewise.")
 @click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="JSON object with anything else that a plan has.")  # fmt: skip
@@ -55,9 +55,9 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @client_options
 def run_configs(
     *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
-    input_field: str, expected_field: str, dataset_name: str | None, plan_path: Path | None, policy: str | None,
-    limit: int | None, level: float | None, no_promote: bool, project: str | None, tags: tuple[str, ...],
-    threads: int, report: Report, client: Client,
+    input_field: str | None, expected_field: str | None, dataset_name: str | None, plan_path: Path | None,
+    policy: str | None, limit: int | None, level: float | None, no_promote: bool, project: str | None,
+    tags: tuple[str, ...], threads: int, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Run TARGETs on examples, wait, and print every estimate with its interval.
 

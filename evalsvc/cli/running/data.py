@@ -13,12 +13,14 @@ from evalsvc.client.experiment.examples import build_json_lines
 from evalsvc.client.service.bodies import DatasetReference
 from evalsvc.client.service.experiments_api import ExperimentsApi
 
-FIELDS = ("id", "input", "expected", "contexts", "metadata")
+EXPECTED = ("expected", "expected_output", "gold", "gold_answer", "answer", "reference", "ground_truth", "target")
+CONTEXTS = ("contexts", "context", "retrieved_context", "retrieved_contexts")
+"""Columns that the service reads as these fields; it knows more, and here they only choose what is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A dataset of the service, or examples that are not there yet. `has_` is None where only the service knows."""
+    """A dataset of the service, or examples that are not there yet."""
 
     reference: DatasetReference | None
     name: str
@@ -27,12 +29,12 @@ class Data:
     @property
     def has_expected(self) -> bool:
         """Say whether anything is expected."""
-        return self.reference is not None or any("expected" in one for one in self.examples)
+        return self.reference is not None or any(not one.keys().isdisjoint(EXPECTED) for one in self.examples)
 
     @property
     def has_contexts(self) -> bool:
         """Say whether there are passages."""
-        return any("contexts" in one for one in self.examples)
+        return any(not one.keys().isdisjoint(CONTEXTS) for one in self.examples)
 
     def store(self, api: ExperimentsApi) -> DatasetReference:
         """Return the plan's reference; a file's examples become a version of the dataset that has its name."""
@@ -41,7 +43,7 @@ class Data:
         return api.upload(self.name, build_json_lines(self.examples))
 
 
-def read_data(text: str, *, name: str | None, input_field: str, expected_field: str) -> Data:
+def read_data(text: str, *, name: str | None, input_field: str | None, expected_field: str | None) -> Data:
     """Read `--data`: a file, or ID or ID@VERSION of a dataset."""
     path = Path(text)
     if path.exists():
@@ -56,23 +58,11 @@ def read_data(text: str, *, name: str | None, input_field: str, expected_field: 
     return Data(reference, id)
 
 
-def _read_examples(path: Path, input_field: str, expected_field: str) -> list[dict[str, Any]]:
+def _read_examples(path: Path, input_field: str | None, expected_field: str | None) -> list[dict[str, Any]]:
+    """Return the rows, with the named fields renamed; the service finds the others by their usual names."""
     rows = read_sample_file(path)
-    names = {input_field: "input", expected_field: "expected"}
-    if without := [i for i, row in enumerate(rows, 1) if input_field not in row]:
-        known = ", ".join(rows[without[0] - 1]) or "none"
-        raise Refused(
-            f"{path}: row {without[0]} has no field {input_field!r}. It has: {known}. Name the one that is asked with "
-            "--input, and the one that is right with --expected."
-        )
-    return [_build_example(row, i, names) for i, row in enumerate(rows)]
-
-
-def _build_example(row: Mapping[str, Any], index: int, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the example; fields that have no meaning here are its metadata."""
-    named = {names.get(name, name): value for name, value in row.items()}
-    known = {name: named[name] for name in FIELDS if named.get(name) is not None}
-    others = {name: value for name, value in named.items() if name not in FIELDS}
-    if others:
-        known["metadata"] = {**others, **(known.get("metadata") or {})}
-    return {"id": str(index)} | known | ({"id": str(known["id"])} if "id" in known else {})
+    for option, field in (("--input", input_field), ("--expected", expected_field)):
+        if field is not None and not any(field in row for row in rows):
+            raise Refused(f"{path} has no field {field!r}, which {option} names. It has: {', '.join(rows[0])}.")
+    names = {field: name for field, name in ((input_field, "input"), (expected_field, "expected")) if field}
+    return [{names.get(name, name): value for name, value in row.items()} for row in rows]

@@ -1,0 +1,61 @@
+"""Rows of the Intelligence Layer: relative evaluation, aggregations, people, benchmarks."""
+
+from __future__ import annotations
+
+from tests.rows.pipelines import CAPITALS
+from tests.rows.service import Service
+from tests.rows.table import missing, row
+
+LANDS = [{"id": land, "input": land, "expected": city} for land, city in CAPITALS.items()]
+
+
+@row("I-06", "several runs compared example by example, ranked", "POST /v1/comparisons | n x C(3, 2) judged; ranking")
+def test_three_configs_are_ranked(api: Service) -> None:
+    missing("POST /v1/comparisons")
+
+
+@row("I-10", "one aggregation over several evaluations", "POST /v1/aggregates {experiment_ids: [A, B]}")
+def test_two_experiments_are_aggregated_together(api: Service) -> None:
+    one, two = (api.pushed(LANDS, {"mine": lambda example: "Rome"}) for _ in range(2))
+
+    found = api.post("/v1/aggregates", {"experiment_ids": [one, two], "metric": "em"})
+
+    assert [(row["n"], row["value"]) for row in found["rows"]] == [(4, 0.25), (4, 0.25)]
+    assert found["pairing"] == "side by side, not paired"
+
+
+@row(
+    "I-11",
+    "a new run added: only its pairs are judged",
+    "POST /v1/comparisons {previous_id} | n_reused; judge's counter",
+)
+def test_only_new_pairs_are_judged(api: Service) -> None:
+    missing("POST /v1/comparisons with previous_id")
+
+
+@row("I-15", "an aggregation with what it rests on", "POST /v1/aggregates | .rows[].config_ids, n, interval",
+     differs="An aggregation is computed when it is asked for, from what is kept; only decisions (gates, reports, benchmarks) are stored.")  # fmt: skip
+def test_an_aggregation_names_its_evaluations(api: Service) -> None:
+    id = api.pushed(LANDS, {"mine": lambda example: "Rome"})
+
+    (found,) = api.post("/v1/aggregates", {"experiment_ids": [id], "metric": "em"})["rows"]
+
+    assert found["config_ids"] == [api.config(id)["id"]]
+    assert found["lower"] < found["value"] < found["upper"]
+    assert (found["n"], found["n_error"], found["n_na"], found["n_pending"]) == (4, 0, 0, 0)
+
+
+@row("I-20", "Elo, win rates, matches", "GET /v1/comparisons/C | elo, win rates, n")
+def test_elo_is_that_of_the_matches(api: Service) -> None:
+    missing("POST /v1/comparisons")
+
+
+@row("I-22", "people rate; half answered is partial", "POST /v1/reviews; one answer of two | partial",
+     differs="What nobody has answered is pending, and never failed: silence is no verdict.")  # fmt: skip
+def test_a_review_half_answered_is_partial(api: Service) -> None:
+    missing("POST /v1/reviews")
+
+
+@row("I-25", "a benchmark notices drift", "POST /v1/benchmarks/B/executions after a prompt changed | 409")
+def test_a_changed_prompt_is_noticed(api: Service) -> None:
+    missing("POST /v1/benchmarks")
