@@ -19,4 +19,6 @@ class ExperimentsConfig(AppConfig):
 
         if side_of not in finders:
             finders.append(side_of)
-        register_functions(self.label, FunctionFiles(Path(__file__).parent / "sql", ("functions", "additions")))
+        register_functions(
+            self.label, FunctionFiles(Path(__file__).parent / "sql", ("functions", "additions", "stages"))
+        )

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.configs import Candidate, hash_of
+from evalsvc.experiments.definition.pipelines import calls_of
 from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
@@ -138,6 +139,7 @@ def add_configs(
                     candidate.parameters,
                     salt=str(uuid.uuid4()) if candidate.kind == Config.Kind.PUSH else "",
                 ),
+                n_calls=calls_of(candidate.kind, candidate.parameters, locked.modes),
                 arrival=n_before + i,
                 state=Config.State.QUEUED if is_draft else Config.State.RUNNING,
                 fresh_from=fresh_from,
@@ -216,5 +218,5 @@ def _delete_rows(experiment_id: int, config_ids: list[int]) -> None:
     with connections[current_role()].cursor() as cursor:
         for table in ("score", "output", "workunit", "aggregate", "look", "additionmark"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE config_id = ANY (%s)", [config_ids])  # noqa: S608
-        for table in ("evidence", "comparison", "decision", "controlop", "experimentitem", "addition"):
+        for table in ("stageoutput", "evidence", "comparison", "decision", "controlop", "experimentitem", "addition"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment_id])  # noqa: S608

@@ -5,6 +5,7 @@ from django.urls import path
 from evalsvc.experiments.api.aggregates import AggregatesView, ManyAggregatesView
 from evalsvc.experiments.api.batches import OutputBatchView
 from evalsvc.experiments.api.compare import CompareView
+from evalsvc.experiments.api.components import ComponentsView
 from evalsvc.experiments.api.configs import (
     CloneView,
     ConfigsView,
@@ -40,6 +41,7 @@ urlpatterns = [
     path("v1/experiments/<id:id>/pareto", ParetoView.as_view()),
     path("v1/experiments/<id:id>/confusion", ConfusionView.as_view()),
     path("v1/experiments/<id:id>/aggregates", AggregatesView.as_view()),
+    path("v1/experiments/<id:id>/components", ComponentsView.as_view()),
     path("v1/experiments/<id:id>/recount", RecountView.as_view()),
     path("v1/experiments/<id:id>/results", ResultsView.as_view()),
     path("v1/experiments/<id:id>/metrics", MetricsView.as_view()),

@@ -70,4 +70,17 @@ def filled_experiment(caller: Caller, name: str | None = None) -> Filled:
         {"metric": "mine", "scores": [{"output_id": first["id"], "value": 1}]},
     )
     posted(caller, f"/v1/experiments/{made['id']}/configs/{good}/stop", {})
+    _add_stage(caller, made["id"], good, unit)
     return Filled(made["id"], [good, bad], unit["id"], made["plan"]["dataset_id"])
+
+
+def _add_stage(caller: Caller, id: str, config_id: str, unit: Any) -> None:
+    """Keep what a node of a pipeline has answered; its workers are in no test of tables."""
+    from evalsvc.experiments.models import StageOutput
+    from evalsvc.tenancy.scope import account_scope
+
+    asked = {"config_id": int(config_id), "pos": 0, "unit_id": int(unit["id"]), "token": unit["token"]}
+    with account_scope(caller.account.pk):
+        StageOutput.objects.create(
+            account=caller.account, experiment_id=int(id), key="0" * 64, output={"output": "x"}, **asked
+        )

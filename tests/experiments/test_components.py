@@ -117,7 +117,7 @@ def test_a_component_that_the_config_does_not_have_is_refused_before_the_run(ali
     config = {**PUSH, "parameters": {"components": ["retriever", "reader"]}}
     plan = {"dataset_id": make_dataset(alice, EXAMPLES), "metrics": [{**READER, "component": "raeder"}]}
     answer = ok(alice.post("/v1/experiments", {"name": "x", "plan": plan, "configs": [config]}), 422)
-    assert answer["errors"][0]["pointer"] == "/configs/0/parameters/components"
+    assert answer["errors"][0]["pointer"] == "/plan/metrics/0/component"
 
 
 def test_isolated_needs_a_component(alice: Caller) -> None:

@@ -20,6 +20,7 @@ from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.decisions.labelling import label_config
 from evalsvc.experiments.decisions.promotion import promote_config
+from evalsvc.experiments.definition.checks.modes import check_modes
 from evalsvc.experiments.definition.checks.unmapped import check_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import expand
@@ -61,6 +62,7 @@ class ConfigsView(AccountView):
         check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
         metrics = [Metric.from_json(row) for row in plan.metrics]
         check_components(plan.dataset_version, metrics, plan.sample, candidates)
+        check_modes(plan.modes, candidates)
         check_outputs(plan.dataset_version, metrics, plan.sample, candidates, pointer="/configs")
         rows = services.add_configs(account=self.account, plan=plan, candidates=candidates, actor=self.caller.actor)
         if plan.state != ExperimentPlan.State.DRAFT:

@@ -15,7 +15,8 @@ from evalsvc.experiments import services
 from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import ExperimentAnswer, ExperimentPage, ExperimentPreview
 from evalsvc.experiments.api.bodies import plans
-from evalsvc.experiments.definition.checks.unmapped import check_components
+from evalsvc.experiments.definition.checks.modes import check_modes
+from evalsvc.experiments.definition.checks.unmapped import check_components, check_known_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
@@ -46,6 +47,8 @@ class PlansExperiments(AccountView):
         candidates = expand(wanted, account=self.account, pointer="/configs")
         check_templates(account=self.account, version=spec.version, candidates=candidates)
         check_components(spec.version, spec.metrics, spec.fields["sample"], candidates)
+        check_known_components(spec.version, spec.metrics, candidates)
+        check_modes(spec.fields["modes"], candidates)
         check_outputs(spec.version, spec.metrics, spec.fields["sample"], candidates)
         baseline = spec.fields.get("baseline")
         if baseline and baseline not in [candidate.name for candidate in candidates]:
@@ -121,6 +124,7 @@ class PreviewView(PlansExperiments):
             candidates=candidates,
             budget_queries=spec.fields.get("budget_queries"),
             limit=spec.fields.get("limit"),
+            modes=spec.fields.get("modes"),
         )
         return Response(warned(answer, spec.version, spec.metrics))
 

@@ -8,9 +8,10 @@ from msgspec import UNSET
 
 from evalsvc.evaluations.wire.answer import digits
 from evalsvc.experiments.api.answers.runs import ConfigFacts, ExperimentFacts, Plan, PlannedBudget, PlannedMetric
-from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.metrics import INTEGRATED, Metric
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import queries_of
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.answering.shapes import shape_of
 
@@ -47,6 +48,7 @@ def plan_out(plan: ExperimentPlan) -> Plan:
         dataset_version=plan.dataset_version.number,
         metrics=[metric_out(row) for row in plan.metrics],
         epsilon=epsilon_out(plan),
+        modes=plan.modes or [INTEGRATED],
         budget=PlannedBudget(queries=plan.budget_queries, cost=plan.budget_cost, seconds=plan.budget_seconds),
     )
 
@@ -80,6 +82,7 @@ def config_out(config: Config) -> ConfigFacts:
         ConfigFacts,
         id=str(config.pk),
         parent_id=digits(config.parent_id),
+        n_asked=queries_of(config),
         input_tokens=config.n_input_tokens,
         output_tokens=config.n_output_tokens,
     )

@@ -13,11 +13,11 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.decisions.settling import find_locked_plan, settle
 from evalsvc.experiments.decisions.stopping import n_in_flight, stop_config
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
-from evalsvc.experiments.definition.configs import Candidate, KnownConnections, problems
-from evalsvc.experiments.definition.knobs import pointed, with_values
+from evalsvc.experiments.definition.configs import Candidate, KnownConnections, prepared_parameters, problems
+from evalsvc.experiments.definition.knobs import Path, pointed, with_values
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
-from evalsvc.experiments.definition.prompt_sources import pin_prompt, unpinned
+from evalsvc.experiments.definition.prompt_sources import unpinned
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.experiments.selectors import get_plan
@@ -162,9 +162,8 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
         parameters = _changed(config.parameters, changes)
-        parameters = {knob: value for knob, value in parameters.items() if value is not None}
-        if config.kind == Config.Kind.CHAT:
-            parameters = pin_prompt(account, unpinned(parameters, _knobs(changes)), pointer="")
+        parameters = _without_nulls(parameters)
+        parameters = prepared_parameters(account, config.kind, _unpinned(config.kind, parameters, changes), pointer="")
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
         _check_changes(account, plan, candidate)
         (made,) = add_configs(
@@ -181,14 +180,42 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
         return made
 
 
-def _knobs(changes: Mapping[str, object]) -> set[str]:
-    return {pointed(knob)[0] if knob.startswith("/") else knob for knob in changes}
+def _without_nulls(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {knob: value for knob, value in parameters.items() if value is not None}
+    if isinstance(nodes := kept.get("nodes"), Mapping):
+        named = {name: node for name, node in nodes.items() if node is not None}
+        kept["nodes"] = {
+            name: {knob: value for knob, value in node.items() if value is not None}
+            if isinstance(node, Mapping)
+            else node
+            for name, node in named.items()
+        }
+    return kept
+
+
+def _paths(changes: Mapping[str, object]) -> list[Path]:
+    return [pointed(knob) if knob.startswith("/") else (knob,) for knob in changes]
+
+
+def _unpinned(kind: str, parameters: dict[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:
+    """Return the parameters so that each prompt whose name has changed is looked up anew, those of nodes too."""
+    paths = _paths(changes)
+    if kind == Config.Kind.CHAT:
+        return unpinned(parameters, {path[0] for path in paths})
+    if kind != Config.Kind.PIPELINE:
+        return parameters
+    nodes = {
+        name: unpinned(node, {path[2] for path in paths if path[:2] == ("nodes", name) and len(path) > 2})
+        if isinstance(node, Mapping)
+        else node
+        for name, node in parameters["nodes"].items()
+    }
+    return {**parameters, "nodes": nodes}
 
 
 def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    paths = [pointed(knob) if knob.startswith("/") else (knob,) for knob in changes]
     try:
-        return with_values(parameters, paths, list(changes.values()))
+        return with_values(parameters, _paths(changes), list(changes.values()))
     except ValueError as exc:
         raise Invalid(FieldError("/changes", str(exc))) from None
 

@@ -13,48 +13,19 @@ import orjson
 from django.conf import settings
 
 from evalsvc.accounts.models import Account
-from evalsvc.experiments.definition.fields.output_schemas import MAX_SCHEMAS, OUTPUT_SCHEMA, schema_problems
-from evalsvc.experiments.definition.fields.pointers import is_pointer
+from evalsvc.experiments.definition.fields.output_schemas import MAX_SCHEMAS, OUTPUT_SCHEMA
+from evalsvc.experiments.definition.kinds import kind_problems
 from evalsvc.experiments.definition.knobs import knobs_of, label, names_of, with_values
-from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, pin_prompt, prompt_source_problems
-from evalsvc.experiments.definition.templates import problem_with, template_names
+from evalsvc.experiments.definition.pipeline_checks import pipeline_problems
+from evalsvc.experiments.definition.pipelines import PARAMETERS, PIPELINE, chats_in, expanded
+from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, pin_prompt
 from evalsvc.judges.selectors import has_connection
-from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_CONFIGS = 256
 LARGEST_SPACE = 2**53
-SAMPLING = {
-    "temperature": (int, float),
-    "top_p": (int, float),
-    "max_tokens": int,
-    "max_completion_tokens": int,
-    "seed": int,
-    "stop": (str, list),
-    "presence_penalty": (int, float),
-    "frequency_penalty": (int, float),
-    "reasoning_effort": str,
-    "response_format": dict,
-    "logit_bias": dict,
-    "user": str,
-}
-# The least that a number may be.
-COUNTS = {"max_tokens": 1, "max_completion_tokens": 1, "top_k": 0}
-CHAT_FIELDS = {
-    "connection",
-    "model",
-    "prompt",
-    PROMPT_FROM,
-    "system",
-    "messages",
-    "top_k",
-    "timeout_seconds",
-    *SAMPLING,
-}
-HTTP_FIELDS = {"url", "headers", "body", "output", OUTPUT_SCHEMA, "timeout_seconds"}
 # Knobs that do not change what is asked: equal otherwise means equal outputs.
 NOT_HASHED = {"timeout_seconds", OUTPUT_SCHEMA, PROMPT_FROM}
-MAX_TIMEOUT_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +61,15 @@ class KnownConnections:
     _found: dict[str, bool] = field(default_factory=dict)
 
     def problems(self, kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Say that a `chat` config names a connection that is not there. Within the account's scope."""
-        ref = parameters.get("connection") if kind == "chat" else None
-        if not isinstance(ref, str):
-            return
-        if ref not in self._found:
-            self._found[ref] = has_connection(account=self.account, ref=ref)
-        if not self._found[ref]:
-            yield "/parameters/connection", f"The account has no connection {ref[:100]!r}; make it first."
+        """Say that a `chat` config or node names a connection that is not there. Within the account's scope."""
+        for at, chat in chats_in(kind, parameters):
+            ref = chat.get("connection")
+            if not isinstance(ref, str):
+                continue
+            if ref not in self._found:
+                self._found[ref] = has_connection(account=self.account, ref=ref)
+            if not self._found[ref]:
+                yield f"{at}/connection", f"The account has no connection {ref[:100]!r}; make it first."
 
 
 def expand(
@@ -121,7 +93,7 @@ def expand(
             errors.append(FieldError(f"{at}/search", str(exc)))
             continue
         for asked, suffix in points:
-            parameters = pin_prompt(account, asked, pointer=at) if row["kind"] == "chat" else asked
+            parameters = prepared_parameters(account, row["kind"], asked, pointer=at)
             name = _name(row, suffix, len(candidates) + len(taken) + 1)
             if name in names and suffix:
                 # Long values are shortened in names, and may then begin alike.
@@ -182,79 +154,31 @@ def _choices(axes: Sequence[list[Any]], method: str, n: int | None, seed: int) -
 
 def problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """List what is wrong with the parameters of a config: a pointer and a sentence each."""
+    if kind == PIPELINE:
+        yield from pipeline_problems(parameters)
+    yield from kind_problems(kind, parameters)
+
+
+def prepared_parameters(
+    account: Account, kind: str, parameters: Mapping[str, Any], *, pointer: str, at: str = PARAMETERS
+) -> dict[str, Any]:
+    """Return the parameters as they are kept: prompts that are named are pinned, short forms of inputs written out."""
     if kind == "chat":
-        yield from _chat_problems(parameters)
-    elif kind == "http":
-        yield from _http_problems(parameters)
-    if kind != "chat" and OUTPUT_SCHEMA in parameters:
-        yield from schema_problems(parameters[OUTPUT_SCHEMA])
+        return pin_prompt(account, parameters, pointer=pointer, at=at)
+    if kind != PIPELINE or not isinstance(parameters.get("nodes"), Mapping):
+        return dict(parameters)
+    nodes = {
+        name: prepared_parameters(account, str(node.get("kind")), node, pointer=pointer, at=f"{at}/nodes/{name}")
+        if isinstance(node, Mapping) and node.get("kind") == "chat"
+        else node
+        for name, node in parameters["nodes"].items()
+    }
+    return expanded({**parameters, "nodes": nodes})
 
 
-def _chat_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from _unknown(parameters, CHAT_FIELDS)
-    if not isinstance(parameters.get("connection"), str):
-        yield "/parameters/connection", "Name the connection that answers, or give its id."
-    yield from _typed(parameters, {**SAMPLING, "model": str, "prompt": str, "system": str, "top_k": int})
-    yield from _timeout(parameters)
-    yield from prompt_source_problems(parameters)
-    if ("prompt" in parameters or PROMPT_FROM in parameters) == ("messages" in parameters):
-        yield "/parameters", f"Give either `prompt` or `{PROMPT_FROM}` (with `system`, if you like), or `messages`."
-    messages = parameters.get("messages", [])
-    if "messages" in parameters and not (
-        isinstance(messages, list) and messages and all(_is_message(message) for message in messages)
-    ):
-        yield "/parameters/messages", "`messages` is a list of objects with `role` and `content`, both texts."
-    yield from _bad_names([parameters.get(key) for key in ("prompt", "system")] + [messages])
-
-
-def _is_message(message: Any) -> bool:
-    return isinstance(message, Mapping) and set(message) == {"role", "content"} and isinstance(message["content"], str)
-
-
-def _http_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from _unknown(parameters, HTTP_FIELDS)
-    if why := why_not_called(str(parameters.get("url", ""))):
-        yield "/parameters/url", why
-    yield from _timeout(parameters)
-    headers = parameters.get("headers", {})
-    if not isinstance(headers, Mapping) or not all(isinstance(value, str) for value in headers.values()):
-        yield "/parameters/headers", "`headers` is an object of texts."
-    output = parameters.get("output", {"output": ""})
-    if not isinstance(output, Mapping) or "output" not in output:
-        yield "/parameters/output", '`output` maps at least "output" to a JSON pointer into the answer.'
-    else:
-        for name, pointer in output.items():
-            if not isinstance(pointer, str) or not is_pointer(pointer):
-                yield f"/parameters/output/{name}", f"{pointer!r} is not a JSON pointer; write for example `/answer`."
-    yield from _bad_names([parameters.get("body")])
-
-
-def _unknown(parameters: Mapping[str, Any], known: set[str]) -> Iterator[tuple[str, str]]:
-    for knob in parameters.keys() - known:
-        yield f"/parameters/{knob}", f"{knob!r} is not a parameter here; there are {', '.join(sorted(known))}."
-
-
-def _typed(parameters: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for knob, kind in types.items():
-        value = parameters.get(knob)
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            yield f"/parameters/{knob}", f"{value!r:.100} is not a value that `{knob}` can have."
-        elif value is not None and knob in COUNTS and value < COUNTS[knob]:
-            yield f"/parameters/{knob}", f"`{knob}` is {COUNTS[knob]} or more, and not {value!r:.100}."
-
-
-def _timeout(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    value = parameters.get("timeout_seconds")
-    if value is not None and (
-        not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_TIMEOUT_SECONDS
-    ):
-        yield "/parameters/timeout_seconds", f"A number of seconds between 0 and {MAX_TIMEOUT_SECONDS}."
-
-
-def _bad_names(templates: list[Any]) -> Iterator[tuple[str, str]]:
-    for name in dict.fromkeys(template_names(templates)):
-        if why := problem_with(name):
-            yield "/parameters", why
+def hashed(parameters: Mapping[str, object]) -> dict[str, object]:
+    """Return the parameters that make the outputs of a config, or of a node."""
+    return {knob: value for knob, value in parameters.items() if knob not in NOT_HASHED}
 
 
 def hash_of(kind: str, parameters: Mapping[str, object], *, salt: str = "") -> str:
@@ -262,6 +186,10 @@ def hash_of(kind: str, parameters: Mapping[str, object], *, salt: str = "") -> s
 
     A `push` config is the caller's own code, of which nothing is known here: `salt` keeps it apart from every other.
     """
-    stage = {knob: value for knob, value in parameters.items() if knob not in NOT_HASHED}
+    stage = hashed(parameters)
+    if kind == PIPELINE:
+        nodes = parameters.get("nodes")
+        named = nodes.items() if isinstance(nodes, Mapping) else ()
+        stage["nodes"] = {name: hashed(node) for name, node in named}
     text = orjson.dumps([kind, stage, salt], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()

@@ -18,6 +18,12 @@ MEASURED_SOURCES = ("latency_ms", "cost", "input_tokens", "output_tokens")
 CLIENT = "client"
 MODES = INTEGRATED, ISOLATED = ("integrated", "isolated")
 """A component as its predecessors feed it, or fed with what is expected of them."""
+# What two metrics have in common that differ in their mode alone.
+MEASURED_ALIKE = (
+    *("source", "kind", "value_range", "binary", "higher_is_better", "denominator", "evaluator_id", "profile_id"),
+    *("profile_revision", "sample", "component", "k"),
+)
+MAX_NAME = 100
 # Sums of squares of what is scored must stay finite.
 LARGEST = 1e100
 
@@ -51,6 +57,8 @@ class Metric:
     mode: str = INTEGRATED
     k: int | None = None
     """How many ranks it reads of those that its profile would read."""
+    twin_of: str | None = None
+    """Of which metric it is the same in isolated mode, where the plan asks for both modes."""
 
     @property
     def view(self) -> tuple[str | None, str]:
@@ -60,7 +68,7 @@ class Metric:
     @property
     def label(self) -> str:
         """Return its name among the metrics of its component and mode."""
-        return self.name
+        return self.twin_of or self.name
 
     @property
     def is_apart(self) -> bool:
@@ -137,6 +145,32 @@ def resolve_metrics(
     if errors:
         raise Invalid(*errors)
     return [_placed(metric, [*there, *metrics[:i]]) for i, metric in enumerate(metrics)]
+
+
+def with_twins(metrics: Sequence[Metric], modes: Sequence[str], *, pointer: str) -> list[Metric]:
+    """Return metrics, and behind them those of components in isolated mode where the plan asks for that.
+
+    Whoever names the mode of a metric's twin has said so already. Raises Invalid for names that are taken, or too long.
+    """
+    if ISOLATED not in modes:
+        return list(metrics)
+    twins: list[Metric] = []
+    for i, metric in enumerate(metrics):
+        if metric.component is None or metric.mode == ISOLATED or any(is_twin(metric, one) for one in metrics):
+            continue
+        name = f"{metric.name}:{ISOLATED}"
+        if len(name) > MAX_NAME or any(name == one.name for one in metrics):
+            detail = f"Its twin in isolated mode would be {name[:MAX_NAME]!r}, which is taken, or too long."
+            raise Invalid(FieldError(f"{pointer}/{i}/name", detail))
+        twins.append(replace(metric, name=name, mode=ISOLATED, in_history=False, twin_of=metric.name))
+    return [*metrics, *twins]
+
+
+def is_twin(metric: Metric, other: Metric) -> bool:
+    """Say whether the other is the same metric in isolated mode."""
+    if (metric.mode, other.mode) != MODES:
+        return False
+    return all(getattr(metric, name) == getattr(other, name) for name in MEASURED_ALIKE)
 
 
 def _placed(metric: Metric, earlier: Sequence[Metric]) -> Metric:

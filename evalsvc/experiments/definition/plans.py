@@ -10,10 +10,12 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version
-from evalsvc.experiments.definition.checks.unmapped import check_mappings
+from evalsvc.experiments.definition.checks.unmapped import check_mappings, holds
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.output_types import check_output_types
-from evalsvc.experiments.definition.metrics import Metric, resolve_metrics
+from evalsvc.experiments.definition.kinds import TEMPLATED
+from evalsvc.experiments.definition.metrics import INTEGRATED, ISOLATED, Metric, resolve_metrics, with_twins
+from evalsvc.experiments.definition.pipelines import EXPECTED, SIMULATE_FROM, read_pipeline, root_of_name
 from evalsvc.experiments.definition.templates import UnknownField, field_value, template_names
 from evalsvc.experiments.models import Config, Errors, Policy
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -41,6 +43,8 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     choice = _strategy(body)
     metrics = resolve_metrics(account_id=account.pk, epoch=epoch, wanted=body["metrics"], strategy=choice["strategy"])
     check_output_types(metrics, body.get("output_types"))
+    modes = list(dict.fromkeys(body.get("modes") or [INTEGRATED]))
+    metrics = with_twins(metrics, modes, pointer="/plan/metrics")
     name = body.get("primary_metric") or metrics[0].name
     primary = next((metric for metric in metrics if metric.name == name), None)
     if primary is None:
@@ -61,6 +65,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     fields |= _extent(body, version.n_examples)
     fields["higher_is_better"] = primary.higher_is_better
     fields["sample"] = dict(body.get("sample") or {})
+    fields["modes"] = modes if ISOLATED in modes else None
     _check_finite(fields)
     check_mappings(version, metrics, body.get("sample") or {})
     return PlanSpec(version=version, metrics=metrics, primary_metric=name, fields=fields)
@@ -126,13 +131,35 @@ def check_templates(
         {"input": row.input, "contexts": row.contexts, "metadata": row.metadata, "id": row.key} for row in examples
     ]
     for i, candidate in enumerate(candidates):
-        if candidate.kind == Config.Kind.PUSH:
-            continue
-        templates = [candidate.parameters.get(name) for name in ("prompt", "system", "messages", "body")]
-        for name in dict.fromkeys(template_names(templates)):
+        for name in _names_of_examples(candidate):
             if not any(_has(document, name) for document in documents):
                 detail = f"The template names `{{{{{name}}}}}`, which none of the first examples of the dataset has."
                 raise Invalid(FieldError(f"{pointer}/{i}/parameters", detail))
+        _check_sources(version, candidate, f"{pointer}/{i}/parameters")
+
+
+def _check_sources(version: DatasetVersion, candidate: Candidate, pointer: str) -> None:
+    """Refuse a node whose output should come from where no example has anything."""
+    if candidate.kind != Config.Kind.PIPELINE:
+        return
+    for node in read_pipeline(candidate.parameters).nodes:
+        source = f"/{EXPECTED}/{node.name}" if node.simulate_from == EXPECTED else node.simulate_from
+        if source is not None and not holds(version, source):
+            detail = f"No example of the dataset has anything at {source!r}."
+            raise Invalid(FieldError(f"{pointer}/nodes/{node.name}/{SIMULATE_FROM}", detail))
+
+
+def _names_of_examples(candidate: Candidate) -> list[str]:
+    """Return what the templates of a config name of examples, each once."""
+    if candidate.kind == Config.Kind.PUSH:
+        return []
+    if candidate.kind == Config.Kind.PIPELINE:
+        graph = read_pipeline(candidate.parameters)
+        nodes = [(name, node) for node in graph.called for name in node.names]
+        names = [name for name, node in nodes if root_of_name(name) not in (*graph.by_name, *node.inputs)]
+        names += template_names([dict(node.inputs) for node in graph.called])
+        return list(dict.fromkeys(names))
+    return list(dict.fromkeys(template_names([candidate.parameters.get(name) for name in TEMPLATED])))
 
 
 def _has(document: Mapping[str, Any], name: str) -> bool:

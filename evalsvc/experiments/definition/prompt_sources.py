@@ -37,15 +37,18 @@ def prompt_source_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str,
         yield AT, "The text of `prompt` is not that of this prompt. Give one of both; null takes either away."
 
 
-def pin_prompt(account: Account, parameters: Mapping[str, Any], *, pointer: str) -> dict[str, Any]:
+def pin_prompt(
+    account: Account, parameters: Mapping[str, Any], *, pointer: str, at: str = "/parameters"
+) -> dict[str, Any]:
     """Return the parameters with the text of the prompt that they name, and with what tells its revision.
 
-    What is pinned already stays. Raises Invalid for a prompt that is not there. Within the account's scope.
+    They stand at `at` of what is at `pointer`. What is pinned already stays. Raises Invalid for a prompt that is not
+    there. Within the account's scope.
     """
     asked = parameters.get(PROMPT_FROM)
     if asked is None or "prompt" in parameters or list(prompt_source_problems(parameters)):
         return dict(parameters)
-    row = _found(account, asked, pointer)
+    row = _found(account, asked, f"{pointer}{at}/{PROMPT_FROM}")
     known = {name: asked[name] for name in ("label",) if name in asked}
     source = {
         "project": row.prompt.project.name,
@@ -77,7 +80,7 @@ def _found(account: Account, asked: Mapping[str, Any], pointer: str) -> PromptRe
     )[:2]
     found = list(rows)
     if not found:
-        raise Invalid(FieldError(pointer + AT, "The account has no such prompt, or no such revision or label of it."))
+        raise Invalid(FieldError(pointer, "The account has no such prompt, or no such revision or label of it."))
     if len(found) > 1:
-        raise Invalid(FieldError(pointer + AT, "Several projects have a prompt of this name; give `project`."))
+        raise Invalid(FieldError(pointer, "Several projects have a prompt of this name; give `project`."))
     return found[0]

@@ -57,6 +57,25 @@ CHECKS = {
             count(o.reused_from) AS n_reused FROM experiments_output o WHERE o.config_id = c.id) o ON true
         WHERE c.experiment_id = %(experiment)s
           AND (c.n_ok, c.n_error, c.n_reused) <> (o.n_ok, o.n_error, o.n_reused)""",
+    "the queries of a pipeline's nodes differ from its outputs": """
+        SELECT c.id FROM experiments_config c CROSS JOIN LATERAL (
+          SELECT coalesce(sum((o.stages #>> '{paid,n_asked}')::bigint), 0) AS n_asked,
+            coalesce(sum((o.stages #>> '{paid,n_saved}')::bigint), 0) AS n_saved
+          FROM experiments_output o WHERE o.config_id = c.id) o
+        WHERE c.experiment_id = %(experiment)s AND (c.n_asked, c.n_saved) <> (o.n_asked, o.n_saved)""",
+    "a stage was paid for by more than one output": """
+        SELECT min(o.config_id) FROM experiments_output o
+        CROSS JOIN LATERAL (VALUES (o.stages -> 'integrated'), (o.stages -> 'isolated')) AS m(nodes)
+        CROSS JOIN LATERAL jsonb_each(coalesce(m.nodes, '{}')) AS n(name, trace)
+        WHERE o.experiment_id = %(experiment)s AND n.trace ->> 'stage_id' IS NOT NULL
+          AND n.trace ->> 'reused_from' IS NULL
+        GROUP BY n.trace ->> 'stage_id' HAVING count(*) > 1""",
+    "an output rests on a stage that is not there": """
+        SELECT o.config_id FROM experiments_output o
+        CROSS JOIN LATERAL (VALUES (o.stages -> 'integrated'), (o.stages -> 'isolated')) AS m(nodes)
+        CROSS JOIN LATERAL jsonb_each(coalesce(m.nodes, '{}')) AS n(name, trace)
+        LEFT JOIN experiments_stageoutput s ON s.id = (n.trace ->> 'stage_id')::bigint
+        WHERE o.experiment_id = %(experiment)s AND n.trace ->> 'stage_id' IS NOT NULL AND s.output IS NULL""",
     "an example below the watermark has no output": """
         SELECT c.id FROM experiments_config c WHERE c.experiment_id = %(experiment)s AND c.watermark <> (
           SELECT count(*) FROM experiments_output o WHERE o.config_id = c.id AND o.pos < c.watermark)""",

@@ -10,7 +10,7 @@ from evalsvc.experiments.models.definition import (
     Policy,
 )
 from evalsvc.experiments.models.results import AdditionMark, Aggregate, Comparison, ControlOp, Decision, Evidence, Look
-from evalsvc.experiments.models.running import Output, Score, WorkUnit
+from evalsvc.experiments.models.running import Output, Score, StageOutput, WorkUnit
 
 __all__ = [
     "Abort",
@@ -29,5 +29,6 @@ __all__ = [
     "Output",
     "Policy",
     "Score",
+    "StageOutput",
     "WorkUnit",
 ]

@@ -57,6 +57,7 @@ class ExperimentPlan(TenantModel):
     primary_metric = models.CharField(max_length=100)
     higher_is_better = models.BooleanField(default=True, help_text="Of the primary metric.")
     sample = models.JSONField(default=dict, help_text="JSON pointers into the example: what the evaluators see.")
+    modes = ArrayField(models.CharField(max_length=20), null=True, help_text="Null: integrated only.")
     level = models.FloatField(default=0.95)
     strategy = models.CharField(max_length=30, null=True, help_text="Null: the default of each metric.")
     use_fpc = models.BooleanField(default=True)
@@ -146,6 +147,7 @@ class Config(TenantModel):
         CHAT = "chat", "A prompt to a connection"
         HTTP = "http", "The account's own application"
         PUSH = "push", "The caller's own code"
+        PIPELINE = "pipeline", "Nodes that read each other"
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -182,6 +184,9 @@ class Config(TenantModel):
     n_ok = models.PositiveIntegerField(default=0)
     n_error = models.PositiveIntegerField(default=0)
     n_reused = models.PositiveIntegerField(default=0)
+    n_calls = models.PositiveSmallIntegerField(default=1, db_default=1, help_text="Queries that one output may take.")
+    n_asked = models.BigIntegerField(default=0, db_default=0, help_text="Queries of a pipeline's nodes.")
+    n_saved = models.BigIntegerField(default=0, db_default=0, help_text="Such queries that another had asked already.")
     n_input_tokens = models.BigIntegerField(default=0)
     n_output_tokens = models.BigIntegerField(default=0)
     cost = models.FloatField(default=0.0)

@@ -73,6 +73,9 @@ class Output(TenantRow):
     status = models.CharField(max_length=10, choices=Status.choices)
     output = models.JSONField(null=True, help_text="By component; `output` is the answer itself.")
     isolated = models.JSONField(null=True, help_text="What components made of expected inputs: field by component.")
+    stages = models.JSONField(
+        null=True, help_text="Of a pipeline: how each node came by its output, and what was paid."
+    )
     error_type = models.CharField(max_length=40, null=True)
     error_message = models.TextField(null=True)
     latency_ms = models.FloatField(null=True)
@@ -133,3 +136,28 @@ class Score(TenantRow):
             models.CheckConstraint(condition=finite("value") & finite("denominator"), name="ck_score_is_finite"),
             models.CheckConstraint(condition=finite("judge_cost"), name="ck_score_cost_is_finite"),
         )
+
+
+class StageOutput(TenantRow):
+    """What one node of a pipeline answered to one question: asked once in an experiment, whoever needs it.
+
+    Without an output it is a lease, which holds as long as that of the unit whose worker asks.
+    """
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, db_index=False)
+    key = models.CharField(max_length=64, help_text="Digest of the question, and of all that makes the answer.")
+    # Who asks, and pays: only its output counts the cost. No reference, for a config may go before the others.
+    config_id = models.BigIntegerField()
+    pos = models.PositiveIntegerField()
+    unit_id = models.BigIntegerField()
+    token = models.UUIDField(help_text="Of the unit's lease.")
+    output = models.JSONField(null=True)
+    latency_ms = models.FloatField(null=True)
+    input_tokens = models.PositiveIntegerField(null=True)
+    output_tokens = models.PositiveIntegerField(null=True)
+    cost = models.FloatField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["experiment", "key"], name="uq_stage_once"),)

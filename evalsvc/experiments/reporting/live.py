@@ -181,11 +181,19 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
         "policy": plan.policy,
         "primary_metric": plan.primary_metric,
         "level": plan.level,
-        "n_queries": sum(config.n_ok + config.n_error - config.n_reused for config in configs),
+        "n_queries": sum(queries_of(config) for config in configs),
+        "n_saved": sum(config.n_saved for config in configs),
         "cost": sum(config.cost for config in configs),
         "started_at": plan.started_at,
         "finished_at": plan.finished_at,
     }
+
+
+def queries_of(config: Config) -> int:
+    """Return how many queries a config has taken: of a pipeline those that its nodes were asked."""
+    if config.kind == Config.Kind.PIPELINE:
+        return config.n_asked
+    return config.n_ok + config.n_error - config.n_reused
 
 
 def _config_view(
@@ -211,6 +219,7 @@ def _config_view(
         "n_ok": config.n_ok,
         "n_error": config.n_error,
         "n_reused": config.n_reused,
+        "n_saved": config.n_saved,
         "cost": config.cost,
         "input_tokens": config.n_input_tokens,
         "output_tokens": config.n_output_tokens,

@@ -203,6 +203,7 @@ def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequen
             "status": row.status,
             "output": row.output,
             "isolated": row.isolated,
+            "stages": row.stages,
             "error_type": row.error_type,
             "error_message": row.error_message,
             "latency_ms": row.latency_ms,

@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.checks.unmapped import check_mappings
 from evalsvc.experiments.definition.checks.unreadable import check_added_metrics
-from evalsvc.experiments.definition.metrics import CLIENT, Metric, resolve_metrics
+from evalsvc.experiments.definition.metrics import CLIENT, Metric, resolve_metrics, with_twins
 from evalsvc.experiments.models import Addition, Aggregate, Config, ExperimentPlan, Output
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.generate import storable
@@ -59,6 +59,7 @@ def add_metrics(
             pointer="/metrics",
             there=[Metric.from_json(row) for row in plan.metrics],
         )
+        metrics = with_twins(metrics, plan.modes or (), pointer="/metrics")
         check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
         configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
         check_added_metrics(plan.dataset_version, metrics, plan.sample, list(configs))

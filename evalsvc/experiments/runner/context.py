@@ -28,7 +28,7 @@ FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
 WHERE i.experiment_id = %s AND i.pos = ANY (%s)
 """
 TWINS = """
-SELECT DISTINCT ON (o.pos) o.pos, o.output, o.id, o.latency_ms, o.input_tokens, o.output_tokens, o.cost
+SELECT DISTINCT ON (o.pos) o.pos, o.output, o.isolated, o.id, o.latency_ms, o.input_tokens, o.output_tokens, o.cost
 FROM experiments_output o JOIN experiments_config c ON c.id = o.config_id
 WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.status = 'ok'
   AND o.pos >= %s AND o.pos < %s ORDER BY o.pos, o.id
@@ -50,6 +50,7 @@ class UnitContext:
     pointers: Mapping[str, str]
     may_be_unmapped: bool
     output_schema: Mapping[str, Any] | None
+    modes: tuple[str, ...] = ()
 
 
 _contexts: BoundedCache[tuple[int, int], UnitContext] = BoundedCache(MAX_CONTEXTS)
@@ -82,6 +83,7 @@ def unit_context(unit: Unit) -> UnitContext:
             pointers=plan.sample,
             may_be_unmapped=may_be_unmapped(plan),
             output_schema=declared_schema(config.kind, config.parameters),
+            modes=tuple(plan.modes or ()),
         )
     _contexts.put(key, context)
     return context
@@ -148,6 +150,10 @@ def twin_outputs(unit: Unit, context: UnitContext) -> dict[int, dict[str, object
         names = ("reused_from", "latency_ms", "input_tokens", "output_tokens", "cost")
         return {
             # A plain cursor hands jsonb on as text.
-            row[0]: {**dict(zip(names, row[2:], strict=True)), "output": orjson.loads(row[1])}
+            row[0]: {
+                **dict(zip(names, row[3:], strict=True)),
+                "output": orjson.loads(row[1]),
+                "isolated": orjson.loads(row[2]) if row[2] is not None else None,
+            }
             for row in cursor.fetchall()
         }

@@ -54,6 +54,8 @@ class Produced:
     cost: float | None = None
     attempt: int = 1
     reused_from: int | None = None
+    isolated: dict[str, Any] | None = None
+    stages: dict[str, Any] | None = None
 
 
 class Postponed(Exception):
@@ -165,8 +167,7 @@ def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
     parameters = asking.parameters
     body = fill_json(parameters.get("body", {"input": "{{input}}"}), example)
     templates = parameters.get("headers", {})
-    refs = {ref.strip() for value in templates.values() for ref in _secret.findall(value)}
-    secrets = {asking.connection(ref).key for ref in refs} - {""}
+    secrets = {asking.connection(ref).key for ref in connections_in(parameters)} - {""}
     headers = {
         name: _secret.sub(lambda match: asking.connection(match[1].strip()).key, value)
         for name, value in templates.items()
@@ -186,6 +187,12 @@ def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
         raise CallFailed("bad_output", "The application's answer is not JSON.", is_transient=False) from None
     output = _without(_pick(document, parameters.get("output", {"output": ""})), secrets)
     return Produced(output=output, latency_ms=latency_ms)
+
+
+def connections_in(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the connections whose keys the headers of an application name, in a fixed order."""
+    templates = parameters.get("headers", {})
+    return sorted({ref.strip() for value in templates.values() for ref in _secret.findall(value)})
 
 
 def _without(value: Any, secrets: Collection[str]) -> Any:

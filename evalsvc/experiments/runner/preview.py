@@ -11,9 +11,11 @@ import orjson
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.pipelines import PipelineGraph, calls_of, read_pipeline
 from evalsvc.experiments.definition.templates import UnknownField
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.runner.generate import messages_for
+from evalsvc.experiments.runner.preview_pipelines import NODE_OUTPUTS, chat_nodes, fields_for, n_shared
 from evalsvc.judges.calls.estimates import CHARS_PER_TOKEN, DEFAULT_ANSWER_TOKENS, answer_limit, prompt_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -33,6 +35,7 @@ class Document:
 
     fields: Mapping[str, Any]
     n_expected_tokens: float | None
+    expected: Any = None
 
 
 def preview(
@@ -42,21 +45,25 @@ def preview(
     candidates: Sequence[Candidate],
     budget_queries: int | None,
     limit: int | None = None,
+    modes: Sequence[str] | None = None,
 ) -> Row:
     """Count configs and queries; bound tokens and cost by `max_tokens`, and estimate them from the first examples.
 
-    Without `max_tokens` an answer has no longest length: `n_tokens` and `cost` are null then, and `warnings` says why.
+    Queries that several pipelines would ask alike are counted once, and their cost for each. Without `max_tokens` an
+    answer has no longest length: `n_tokens` and `cost` are null then, and `warnings` says why.
     """
     documents = _documents(account, version)
     n_asked = limit or version.n_examples
-    n_queries = n_asked * len(candidates)
-    configs = [_one(account, candidate, documents, n_asked) for candidate in candidates]
+    configs = [_one(account, candidate, documents, n_asked, modes or ()) for candidate in candidates]
+    n_saved = n_asked * n_shared(candidates)
+    n_queries = sum(row["n_queries"] for row in configs) - n_saved
     share = min(1.0, budget_queries / n_queries) if budget_queries is not None and n_queries else 1.0
-    chats = [row for row in configs if row["kind"] == Config.Kind.CHAT]
+    chats = [row for row in configs if row["kind"] in (Config.Kind.CHAT, Config.Kind.PIPELINE)]
     return {
         "n_configs": len(candidates),
         "n_examples": version.n_examples,
         "n_queries": min(n_queries, budget_queries) if budget_queries is not None else n_queries,
+        "n_saved": n_saved,
         "n_tokens": _whole(_total([row["n_tokens"] for row in chats], share)),
         "cost": _total([row["cost"] for row in chats], share) if chats else None,
         "is_upper_bound": all(row["is_upper_bound"] for row in chats),
@@ -75,6 +82,7 @@ def _documents(account: Account, version: DatasetVersion) -> list[Document]:
         Document(
             {"input": row.input, "contexts": row.contexts, "metadata": row.metadata, "id": row.key},
             None if row.expected is None else _n_bytes(row.expected) / CHARS_PER_TOKEN,
+            row.expected,
         )
         for row in rows
     ]
@@ -94,12 +102,14 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
-def _one(account: Account, candidate: Candidate, documents: Sequence[Document], n_examples: int) -> Row:
+def _one(
+    account: Account, candidate: Candidate, documents: Sequence[Document], n_examples: int, modes: Sequence[str]
+) -> Row:
     row: Row = {
         "name": candidate.name,
         "kind": candidate.kind,
         "parameters": candidate.parameters,
-        "n_queries": n_examples,
+        "n_queries": n_examples * calls_of(candidate.kind, candidate.parameters, modes),
         "n_tokens": None,
         "cost": None,
         "is_upper_bound": False,
@@ -107,6 +117,8 @@ def _one(account: Account, candidate: Candidate, documents: Sequence[Document], 
         "warnings": [],
         "problem": None,
     }
+    if candidate.kind == Config.Kind.PIPELINE:
+        return row | _of_nodes(account, read_pipeline(candidate.parameters), documents, n_examples, modes)
     if candidate.kind != Config.Kind.CHAT:
         return row
     limit = answer_limit(candidate.parameters)
@@ -119,6 +131,28 @@ def _one(account: Account, candidate: Candidate, documents: Sequence[Document], 
     except CallFailed as exc:
         return row | {"problem": exc.detail}
     return row | _costs(connection, n_examples, _mean(prompts), limit, documents) if prompts else row
+
+
+def _of_nodes(
+    account: Account, graph: PipelineGraph, documents: Sequence[Document], n_examples: int, modes: Sequence[str]
+) -> Row:
+    """Add up what the nodes of a pipeline that ask a model probably cost: what others give them is not known before."""
+    likely: Row = {"n_tokens": 0, "cost": 0.0, "rests_on": NODE_OUTPUTS}
+    for node in chat_nodes(graph, modes):
+        try:
+            filled = [fields_for(node, document.fields, document.expected) for document in documents]
+            prompts = [prompt_tokens(messages_for(node.parameters, fields)) for fields in filled]
+            connection = connection_facts(account_id=account.pk, ref=node.parameters["connection"])
+        except UnknownField as exc:
+            return {"problem": f"Node {node.name!r}: {exc}"}
+        except CallFailed as exc:
+            return {"problem": f"Node {node.name!r}: {exc.detail}"}
+        if not prompts:
+            continue
+        found = _costs(connection, n_examples, _mean(prompts), answer_limit(node.parameters), documents)["likely"]
+        likely["n_tokens"] += found["n_tokens"]
+        likely["cost"] = None if None in (likely["cost"], found["cost"]) else likely["cost"] + found["cost"]
+    return {"likely": likely, "warnings": [NODE_OUTPUTS]}
 
 
 def _costs(

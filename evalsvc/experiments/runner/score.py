@@ -38,7 +38,7 @@ STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 """Seconds after each try to score while our own database or Redis is away."""
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
-NOT_APPLICABLE = "not_applicable"
+NOT_APPLICABLE, NO_OUTPUT = "not_applicable", "no_output"
 Row = dict[str, Any]
 Pointers = tuple[tuple[str, str], ...]
 
@@ -61,12 +61,14 @@ def scores_of(
     whose judges metrics may ask; without it those that need one fail.
     """
     pos = output["pos"]
-    if output["status"] != "ok":
-        message = output.get("error_message") or "There is no output."
-        return [failed_score(pos, metric, "no_output", message) for metric in metrics]
+    message = output.get("error_message") or "There is no output."
+    is_there = output["status"] == "ok"
     view_of = ViewOf(example, output, pointers, account_id)
     return [
-        failed_score(pos, metric, UNMAPPED, stopped[metric.name])
+        # What a component made of expected inputs does not need the others to have succeeded.
+        failed_score(pos, metric, NO_OUTPUT, message)
+        if not is_there and metric.mode != ISOLATED
+        else failed_score(pos, metric, UNMAPPED, stopped[metric.name])
         if stopped and metric.name in stopped
         else _score(metric, pos, output, client_scores or {}, view_of(metric))
         for metric in metrics
@@ -96,7 +98,7 @@ def _score(
     view: VerdictOf | NoPart,
 ) -> Row:
     if isinstance(view, NoPart):
-        return failed_score(pos, metric, NOT_APPLICABLE, view.why)
+        return failed_score(pos, metric, NO_OUTPUT if view.is_error else NOT_APPLICABLE, view.why)
     if metric.source in EVALUATOR_SOURCES:
         return _from_verdict(metric, pos, view(metric))
     if metric.source not in (CLIENT, *MEASURED_SOURCES):
@@ -153,7 +155,7 @@ class ViewOf:
         if component is None:
             return VerdictOf(self.example, self.example, whole, self.pointers, self.account_id)
         if mode == ISOLATED:
-            part = isolated_part(self.example, self.output.get(ISOLATED), component)
+            part = isolated_part(self.example, self.output.get(ISOLATED), component, self.output.get("stages"))
         else:
             part = integrated_part(self.example, whole, component)
         if isinstance(part, NoPart):

@@ -22,7 +22,8 @@ from evalsvc.experiments.runner.context import (
     twin_outputs,
     unit_context,
 )
-from evalsvc.experiments.runner.generate import AskedConfig, MustStop, Postponed, Produced, produce
+from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
+from evalsvc.experiments.runner.pipelines import Asker, asker_of
 from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
 from evalsvc.experiments.runner.writer import Writer
@@ -99,14 +100,14 @@ class UnitRunner:
         known = recorded_outputs(self.unit) if self.unit.attempt > 1 else {}
         twins = twin_outputs(self.unit, context)
         connections.close_all()
-        asking = AskedConfig(self.unit.account_id, context.kind, context.parameters, self._stopped)
+        ask = asker_of(self.unit, context, self._stopped)
         for pos in range(self.unit.from_pos, self.unit.to_pos):
             if pos in known:
                 continue
             if self._stopped():
                 return
             try:
-                produced = self._produced(asking, examples[pos], twins.get(pos))
+                produced = self._produced(ask, examples[pos], pos, twins.get(pos))
                 self._keep(context, pos, examples[pos], _held_to(context.output_schema, produced))
             except Postponed as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
@@ -130,14 +131,14 @@ class UnitRunner:
             detail=detail,
         )
 
-    def _produced(self, asking: AskedConfig, example: Example, twin: dict[str, Any] | None) -> Produced:
+    def _produced(self, ask: Asker, example: Example, pos: int, twin: dict[str, Any] | None) -> Produced:
         if twin is not None:
             return Produced(**twin)
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on this example or the ones beside it."
             return Produced("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
         try:
-            return produce(asking, example)
+            return ask(example, pos)
         except (Postponed, MustStop):
             raise
         except Exception as exc:
@@ -177,7 +178,8 @@ class UnitRunner:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
             return [failed_score(output.pos, metric, "worker_lost", message) for metric in context.metrics]
-        row = {name: getattr(output, name) for name in ("pos", "status", "output", "isolated", "error_message")}
+        row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
+        row |= {name: getattr(output, name) for name in ("isolated", "stages")}
         row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
         return scores_of(
             metrics=context.metrics,

@@ -35,12 +35,16 @@ BEGIN
   RETURN unit;
 END $$;
 
--- How many positions of an experiment may be given out now, of p_size wanted. Whoever asks within a budget has the
+DROP FUNCTION IF EXISTS within_budget(bigint, bigint, int);
+-- How many positions of a config may be given out now, of p_size wanted: an output of a pipeline takes several queries,
+-- of which those that nobody had to ask are given back when it is recorded. Whoever asks within a budget has the
 -- experiment's lock until its transaction ends: what two give out at the same time would each fit, and together not.
-CREATE OR REPLACE FUNCTION within_budget(p_experiment bigint, p_budget bigint, p_size int) RETURNS int
+CREATE OR REPLACE FUNCTION within_budget(p_config experiments_config, p_budget bigint, p_size int) RETURNS int
 LANGUAGE sql VOLATILE SECURITY INVOKER AS $$
-  SELECT greatest(0, least(p_size, p_budget - coalesce(sum(c.claim_pos - c.n_reused), 0)))::int
-  FROM experiments_config c WHERE c.experiment_id = p_experiment;
+  SELECT greatest(0, least(p_size, (p_budget - coalesce(sum(CASE WHEN c.kind = 'pipeline'
+    THEN c.n_asked + greatest(0, c.claim_pos - c.n_ok - c.n_error) * c.n_calls
+    ELSE c.claim_pos - c.n_reused END), 0)) / p_config.n_calls))::int
+  FROM experiments_config c WHERE c.experiment_id = p_config.experiment_id;
 $$;
 
 -- Dropped first: a replacement cannot rename a parameter.
@@ -113,7 +117,7 @@ BEGIN
       CONTINUE WHEN NOT FOUND;
       IF candidate.budget_queries IS NOT NULL THEN
         CONTINUE WHEN NOT pg_try_advisory_xact_lock(1, hashint8(candidate.experiment_id));
-        candidate.size := within_budget(candidate.experiment_id, candidate.budget_queries, candidate.size);
+        candidate.size := within_budget(config, candidate.budget_queries, candidate.size);
       END IF;
       unit := take_unit(config, candidate.size, candidate.n_examples, p_lease_seconds);
       CONTINUE WHEN unit.id IS NULL;
@@ -154,7 +158,7 @@ BEGIN
   END IF;
   IF plan.budget_queries IS NOT NULL THEN
     PERFORM pg_advisory_xact_lock(1, hashint8(config.experiment_id));
-    p_size := within_budget(config.experiment_id, plan.budget_queries, p_size);
+    p_size := within_budget(config, plan.budget_queries, p_size);
   END IF;
   unit := take_unit(config, p_size, coalesce(plan."limit", plan.n_examples), p_lease_seconds);
   IF unit.id IS NOT NULL THEN
@@ -264,9 +268,10 @@ BEGIN
 
   WITH added AS (
     INSERT INTO experiments_output AS o (
-      account_id, experiment_id, config_id, pos, example_id, status, output, isolated, error_type, error_message, latency_ms,
-      input_tokens, output_tokens, cost, attempt, reused_from, scored, client_scores, trace_id, span_id, created_at)
-    SELECT p_account, unit.experiment_id, unit.config_id, r.pos, i.example_id, r.status, r.output, r.isolated, r.error_type,
+      account_id, experiment_id, config_id, pos, example_id, status, output, isolated, stages, error_type, error_message,
+      latency_ms, input_tokens, output_tokens, cost, attempt, reused_from, scored, client_scores, trace_id, span_id,
+      created_at)
+    SELECT p_account, unit.experiment_id, unit.config_id, r.pos, i.example_id, r.status, r.output, r.isolated, r.stages, r.error_type,
       r.error_message, r.latency_ms, r.input_tokens, r.output_tokens, r.cost, coalesce(r.attempt, 1), r.reused_from,
       coalesce(r.scored, true), r.client_scores, r.trace_id, r.span_id, clock_timestamp()
     FROM jsonb_populate_recordset(NULL::experiments_output, p_outputs) r
@@ -277,12 +282,18 @@ BEGIN
   ), counted AS (
     UPDATE experiments_config c SET
       n_ok = c.n_ok + t.n_ok, n_error = c.n_error + t.n_error, n_reused = c.n_reused + t.n_reused,
+      n_asked = c.n_asked + t.n_asked, n_saved = c.n_saved + t.n_saved,
       n_input_tokens = c.n_input_tokens + t.tokens_in, n_output_tokens = c.n_output_tokens + t.tokens_out,
       cost = c.cost + t.cost
     FROM (SELECT count(*) FILTER (WHERE a.status = 'ok') AS n_ok, count(*) FILTER (WHERE a.status <> 'ok') AS n_error,
-            count(a.reused_from) AS n_reused, coalesce(sum(a.input_tokens) FILTER (WHERE a.reused_from IS NULL), 0) AS tokens_in,
-            coalesce(sum(a.output_tokens) FILTER (WHERE a.reused_from IS NULL), 0) AS tokens_out,
-            coalesce(sum(a.cost) FILTER (WHERE a.reused_from IS NULL), 0) AS cost FROM added a) t
+            count(a.reused_from) AS n_reused, coalesce(sum(p.n_asked), 0) AS n_asked, coalesce(sum(p.n_saved), 0) AS n_saved,
+            coalesce(sum(p.input_tokens) FILTER (WHERE a.reused_from IS NULL), 0) AS tokens_in,
+            coalesce(sum(p.output_tokens) FILTER (WHERE a.reused_from IS NULL), 0) AS tokens_out,
+            coalesce(sum(p.cost) FILTER (WHERE a.reused_from IS NULL), 0) AS cost
+          -- An output tells what it takes to make one; what this one has paid for, of a pipeline its stages tell.
+          FROM added a CROSS JOIN LATERAL jsonb_to_record(coalesce(a.stages -> 'paid', jsonb_build_object(
+            'input_tokens', a.input_tokens, 'output_tokens', a.output_tokens, 'cost', a.cost))) AS p(
+            n_asked bigint, n_saved bigint, input_tokens bigint, output_tokens bigint, cost double precision)) t
     WHERE c.id = unit.config_id
   )
   SELECT coalesce(array_agg(a.pos ORDER BY a.pos), '{}') INTO accepted FROM added a;

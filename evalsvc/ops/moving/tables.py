@@ -71,6 +71,11 @@ def _n_outputs(condition: str) -> str:
     return f"(SELECT count(*) FROM experiments_output o WHERE {_KEPT_OUTPUTS} AND {condition})"  # nosec B608
 
 
+def _n_queries(name: str) -> str:
+    counted = f"coalesce(sum((o.stages #>> '{{paid,{name}}}')::bigint), 0)"
+    return f"(SELECT {counted} FROM experiments_output o WHERE {_KEPT_OUTPUTS})"  # nosec B608
+
+
 INSTEAD: dict[str, Mapping[str, str]] = {
     "judges_connection": {"is_enabled": "t.is_enabled AND NOT t.has_key"},
     "experiments_experimentplan": {"state": "CASE t.state WHEN 'running' THEN 'idle' ELSE t.state END"},
@@ -80,6 +85,8 @@ INSTEAD: dict[str, Mapping[str, str]] = {
         "n_ok": _n_outputs("o.status = 'ok'"),
         "n_error": _n_outputs("o.status <> 'ok'"),
         "n_reused": _n_outputs("o.reused_from IS NOT NULL"),
+        "n_asked": _n_queries("n_asked"),
+        "n_saved": _n_queries("n_saved"),
     },
     "experiments_workunit": {
         "state": f"CASE WHEN {_REOPENED} THEN 'open' ELSE t.state END",
@@ -100,6 +107,8 @@ ROWS = {
     "experiments_output": f"t.scored OR NOT {_IS_RESET}",
     # What is in somebody's hands is given out anew.
     "reviews_reviewanswer": "t.answered_at IS NOT NULL",
+    # A lease of a worker here; there the question is asked anew.
+    "experiments_stageoutput": "t.output IS NOT NULL",
 }
 """Which rows of the account's go along, in SQL over `t`; of other tables all."""
 

@@ -21,6 +21,7 @@ class LiveHead(AnswerShape):
     primary_metric: str
     level: float
     n_queries: int
+    n_saved: int
     cost: float
     started_at: Moment | None
     finished_at: Moment | None
@@ -43,6 +44,7 @@ class WatchedConfig(AnswerShape):
     n_ok: int
     n_error: int
     n_reused: int
+    n_saved: int
     cost: float
     input_tokens: int
     output_tokens: int

@@ -36,6 +36,7 @@ class OutputFacts(AnswerShape):
     status: str
     output: dict[str, Json] | None
     isolated: dict[str, dict[str, Json]] | None
+    stages: dict[str, Json] | None
     error_type: str | None
     error_message: str | None
     latency_ms: float | None

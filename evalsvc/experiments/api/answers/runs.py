@@ -73,6 +73,7 @@ class Plan(AnswerShape):
     promote: bool | None
     budget: PlannedBudget
     sample: dict[str, str] | None
+    modes: list[str]
     started_at: Moment | None
     finished_at: Moment | None
 
@@ -94,6 +95,8 @@ class ConfigFacts(AnswerShape):
     n_ok: int
     n_error: int
     n_reused: int
+    n_asked: int
+    n_saved: int
     cost: float
     created_at: Moment
     parent_id: str | None
@@ -232,6 +235,7 @@ class ExperimentPreview(AnswerShape):
     n_configs: int
     n_examples: int
     n_queries: int
+    n_saved: int
     n_tokens: int | None
     cost: float | None
     is_upper_bound: bool

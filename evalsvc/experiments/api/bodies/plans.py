@@ -144,6 +144,9 @@ class PlanIn(Strict):
     output_types = serializers.ListField(
         child=serializers.ChoiceField(choices=OUTPUT_TYPES), min_length=1, max_length=3, required=False
     )
+    modes = serializers.ListField(
+        child=serializers.ChoiceField(choices=MODES), min_length=1, max_length=2, required=False, allow_null=True
+    )
     start = serializers.BooleanField(default=False)
 
 

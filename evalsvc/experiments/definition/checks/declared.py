@@ -78,6 +78,9 @@ def outputs_of(config: Candidate | Config, reader: SchemaReader) -> Outputs | No
     if config.kind == Config.Kind.HTTP:
         names = list(config.parameters.get(OUTPUT, {OUTPUT: ""}))
         return Outputs(config.name, ({OUTPUT: whole} if names == [OUTPUT] else _parts(whole, names, reader),), reader)
+    if config.kind == Config.Kind.PIPELINE:
+        names = [OUTPUT, *config.parameters["nodes"]]
+        return Outputs(config.name, (_parts(whole, names, reader),), reader)
     return None if schema is None else Outputs(config.name, _alternatives(whole, reader), reader)
 
 

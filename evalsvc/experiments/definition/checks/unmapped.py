@@ -12,6 +12,7 @@ from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.mapping import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
+from evalsvc.experiments.definition.pipelines import components_named
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
 from evalsvc.rest.basics.nearest import asked, nearest
 from evalsvc.rest.problems import FieldError, Invalid
@@ -91,31 +92,48 @@ def check_components(
 ) -> None:
     """Refuse what asks for a component that a config says it does not have. Raises Invalid.
 
-    `components` among the parameters of a push config is such a list of names.
+    The nodes of a pipeline are its components; `components` among the parameters of a push config is such a list.
     """
     expected = expected_components(version)
     pointers = [{**sample, **(metric.sample or {})} for metric in metrics if _reads_whole(metric)]
     for i, candidate in enumerate(candidates):
-        declared = candidate.parameters.get("components")
-        if candidate.kind != Config.Kind.PUSH or not isinstance(declared, list):
+        declared = components_named(candidate.kind, candidate.parameters)
+        if declared is None:
             continue
-        at, has = f"/configs/{i}/parameters/components", ", ".join(f"`{name}`" for name in declared) or "none"
+        named = "nodes" if candidate.kind == Config.Kind.PIPELINE else "components"
+        at, has = f"/configs/{i}/parameters/{named}", ", ".join(f"`{name}`" for name in declared) or "none"
         if expected and not expected & set(declared):
             names = ", ".join(f"`{name}`" for name in sorted(expected))
             raise Invalid(
                 FieldError(at, f"The dataset expects something of {names}; the config's components are {has}.")
             )
-        for metric in metrics:
-            if metric.component is not None and metric.component not in declared:
-                raise Invalid(
-                    FieldError(
-                        at, f"Metric {metric.name!r} reads {metric.component!r}; the config's components are {has}."
-                    )
-                )
         for pointer in {pointer for one in pointers for name, pointer in one.items() if name in FIELDS}:
             parts = pointer.split("/")[1:]
             if parts[:1] == [OUTPUT] and len(parts) > 1 and parts[1] not in (*declared, OUTPUT):
                 raise Invalid(FieldError(at, f"A mapping looks at {pointer!r}; the config's components are {has}."))
+
+
+def check_known_components(version: DatasetVersion, metrics: Sequence[Metric], candidates: Sequence[Candidate]) -> None:
+    """Refuse a component that none of all configs has, where each of them says which it has. Raises Invalid.
+
+    What only some of them have does not apply to the others.
+    """
+    declared = [components_named(one.kind, one.parameters) for one in candidates]
+    if not declared or None in declared:
+        return
+    known = {name for names in declared for name in names or ()}
+    has = ", ".join(f"`{name}`" for name in sorted(known)) or "none"
+    errors = [
+        FieldError(f"/plan/metrics/{i}/component", f"No config has a component {metric.component!r}; there are {has}.")
+        for i, metric in enumerate(metrics)
+        if metric.component is not None and metric.component not in known and metric.twin_of is None
+    ]
+    unknown = expected_components(version) - known
+    if unknown and any(one.kind == Config.Kind.PIPELINE for one in candidates):
+        names = ", ".join(f"`{name}`" for name in sorted(unknown))
+        errors.append(FieldError("/plan/dataset_id", f"It expects something of {names}; the components are {has}."))
+    if errors:
+        raise Invalid(*errors)
 
 
 def _reads_whole(metric: Metric) -> bool:

@@ -26,9 +26,10 @@ class ComponentPart:
 
 @dataclass(frozen=True, slots=True)
 class NoPart:
-    """Why an output has no such part: the metric does not apply to it."""
+    """Why an output has no such part: the metric does not apply to it, unless something has failed."""
 
     why: str
+    is_error: bool = False
 
 
 def integrated_part(example: Mapping[str, Any], components: Mapping[str, Any], name: str) -> ComponentPart | NoPart:
@@ -40,12 +41,24 @@ def integrated_part(example: Mapping[str, Any], components: Mapping[str, Any], n
     return _part(example, found, name, passages)
 
 
-def isolated_part(example: Mapping[str, Any], isolated: Mapping[str, Any] | None, name: str) -> ComponentPart | NoPart:
+def isolated_part(
+    example: Mapping[str, Any],
+    isolated: Mapping[str, Any] | None,
+    name: str,
+    stages: Mapping[str, Any] | None = None,
+) -> ComponentPart | NoPart:
     """Return what a component made of what is expected of its predecessors."""
     if not isolated or name not in isolated:
-        return NoPart(f"Component {name!r} was not run by itself on this example: see `isolated` of the output.")
+        return _why_not_isolated(name, (stages or {}).get("isolated", {}).get(name, {}))
     passages = answers.find_passages(example.get(EXPECTED), answers.GOLD_PASSAGES)
     return _part(example, isolated[name], name, passages)
+
+
+def _why_not_isolated(name: str, trace: Mapping[str, Any]) -> NoPart:
+    if trace.get("error_type"):
+        return NoPart(f"Component {name!r} by itself: {trace.get('error_message')}", is_error=True)
+    why = trace.get("not_applicable") or "nothing stands in `isolated` of the output for it."
+    return NoPart(f"Component {name!r} was not run by itself on this example: {why}")
 
 
 def find_component(components: Mapping[str, Any], name: str) -> Any:
@@ -62,6 +75,13 @@ def expectation_of(expected: object, name: str) -> object:
     if not by_component or not isinstance(expected, Mapping):
         return expected
     return expected.get(name, MISSING)
+
+
+def find_expectation(expected: object, name: str) -> Any:
+    """Return what the example expects of one component by name; MISSING where it names none, or others alone."""
+    if not isinstance(expected, Mapping) or name not in answers.components_of(expected):
+        return MISSING
+    return expected[name]
 
 
 def _part(example: Mapping[str, Any], found: Any, name: str, passages: object) -> ComponentPart:

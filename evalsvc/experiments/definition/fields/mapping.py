@@ -131,8 +131,16 @@ def _part(components: Mapping[str, Any], component: str) -> Any:
 def _contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
     found = _beside(components, answers.PASSAGES)
     if found is MISSING:
+        found = _of_components(components)
+    if found is MISSING:
         found = example.get("contexts")
     return MISSING if found is None else found
+
+
+def _of_components(components: Mapping[str, Any]) -> Any:
+    """Return the passages that components beside the answer have put out; MISSING where they differ."""
+    found = answers.find_passages({name: part for name, part in components.items() if name != OUTPUT})
+    return MISSING if isinstance(found, Mapping) else found
 
 
 def _gold_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:

@@ -1,0 +1,59 @@
+"""Configs that cannot run component by component: refused where a plan asks for isolated mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.metrics import ISOLATED
+from evalsvc.experiments.definition.pipelines import read_pipeline
+from evalsvc.experiments.models import Config
+from evalsvc.rest.problems import FieldError, Invalid
+
+
+def check_modes(modes: Sequence[str] | None, candidates: Sequence[Candidate], *, pointer: str = "/configs") -> None:
+    """Refuse opaque and cyclic configs where their components are to run by themselves. Raises Invalid."""
+    if ISOLATED not in (modes or ()):
+        return
+    found = [(i, why) for i, one in enumerate(candidates) if (why := _why_not(one)) is not None]
+    if found:
+        raise Invalid(*(FieldError(f"{pointer}/{i}/kind", why) for i, why in found))
+
+
+def _why_not(candidate: Candidate) -> str | None:
+    if candidate.kind in (Config.Kind.CHAT, Config.Kind.HTTP):
+        return "It hides its components, so none can run by itself; leave `isolated` out of the plan's `modes`."
+    if candidate.kind == Config.Kind.PUSH and has_circle(predecessors_of(candidate.kind, candidate.parameters)):
+        return "Its components read each other in a circle; leave `isolated` out of the plan's `modes`."
+    return None
+
+
+def predecessors_of(kind: str, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return, by component, which others it reads: of a pipeline, and of a push config that lists its `connections`.
+
+    Those are texts such as `retriever.documents -> reader.documents`; what is none is passed over.
+    """
+    if kind == Config.Kind.PIPELINE:
+        return {node.name: list(node.reads) for node in read_pipeline(parameters).nodes}
+    found: dict[str, list[str]] = {}
+    connections = parameters.get("connections") if kind == Config.Kind.PUSH else None
+    for connection in connections if isinstance(connections, list) else ():
+        before, arrow, after = str(connection).partition("->")
+        names = [end.strip().split(".", 1)[0] for end in (before, after)]
+        if arrow and all(names):
+            reads = found.setdefault(names[1], [])
+            reads += [names[0]] if names[0] not in reads else []
+    return found
+
+
+def has_circle(predecessors: Mapping[str, Sequence[str]]) -> bool:
+    """Say whether some components read each other in a circle."""
+    left = dict(predecessors)
+    while left:
+        ready = [name for name, reads in left.items() if not any(one in left for one in reads)]
+        if not ready:
+            return True
+        for name in ready:
+            del left[name]
+    return False

@@ -1,0 +1,127 @@
+"""What configs of each kind may have as parameters, and what is wrong with those that were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA, schema_problems
+from evalsvc.experiments.definition.fields.pointers import is_pointer
+from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, prompt_source_problems
+from evalsvc.experiments.definition.templates import problem_with, template_names
+from evalsvc.outbound.guard import why_not_called
+
+SAMPLING = {
+    "temperature": (int, float),
+    "top_p": (int, float),
+    "max_tokens": int,
+    "max_completion_tokens": int,
+    "seed": int,
+    "stop": (str, list),
+    "presence_penalty": (int, float),
+    "frequency_penalty": (int, float),
+    "reasoning_effort": str,
+    "response_format": dict,
+    "logit_bias": dict,
+    "user": str,
+}
+# The least that a number may be.
+COUNTS = {"max_tokens": 1, "max_completion_tokens": 1, "top_k": 0}
+CHAT_FIELDS = {
+    "connection",
+    "model",
+    "prompt",
+    PROMPT_FROM,
+    "system",
+    "messages",
+    "top_k",
+    "timeout_seconds",
+    *SAMPLING,
+}
+HTTP_FIELDS = {"url", "headers", "body", "output", OUTPUT_SCHEMA, "timeout_seconds"}
+MAX_TIMEOUT_SECONDS = 600
+
+
+SHAPES = ("chat", "http")
+TEMPLATED = ("prompt", "system", "messages", "body")
+"""Parameters that are templates, of whatever kind."""
+
+
+def kind_problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """List what is wrong with the parameters of a config: a pointer and a sentence each."""
+    if kind in SHAPES:
+        yield from shape_problems(kind, parameters)
+        yield from _bad_names([parameters.get(name) for name in TEMPLATED])
+    if kind != "chat" and OUTPUT_SCHEMA in parameters:
+        yield from schema_problems(parameters[OUTPUT_SCHEMA])
+
+
+def shape_problems(kind: str, parameters: Mapping[str, object], *, is_node: bool = False) -> Iterator[tuple[str, str]]:
+    """List what is wrong with a `chat` or `http` config, or such a node of a pipeline, but for what templates name."""
+    return _chat_problems(parameters) if kind == "chat" else _http_problems(parameters, is_node=is_node)
+
+
+def _chat_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _unknown(parameters, CHAT_FIELDS)
+    if not isinstance(parameters.get("connection"), str):
+        yield "/parameters/connection", "Name the connection that answers, or give its id."
+    yield from _typed(parameters, {**SAMPLING, "model": str, "prompt": str, "system": str, "top_k": int})
+    yield from _timeout(parameters)
+    yield from prompt_source_problems(parameters)
+    if ("prompt" in parameters or PROMPT_FROM in parameters) == ("messages" in parameters):
+        yield "/parameters", f"Give either `prompt` or `{PROMPT_FROM}` (with `system`, if you like), or `messages`."
+    messages = parameters.get("messages", [])
+    if "messages" in parameters and not (
+        isinstance(messages, list) and messages and all(_is_message(message) for message in messages)
+    ):
+        yield "/parameters/messages", "`messages` is a list of objects with `role` and `content`, both texts."
+
+
+def _is_message(message: Any) -> bool:
+    return isinstance(message, Mapping) and set(message) == {"role", "content"} and isinstance(message["content"], str)
+
+
+def _http_problems(parameters: Mapping[str, Any], *, is_node: bool) -> Iterator[tuple[str, str]]:
+    yield from _unknown(parameters, HTTP_FIELDS)
+    if why := why_not_called(str(parameters.get("url", ""))):
+        yield "/parameters/url", why
+    yield from _timeout(parameters)
+    headers = parameters.get("headers", {})
+    if not isinstance(headers, Mapping) or not all(isinstance(value, str) for value in headers.values()):
+        yield "/parameters/headers", "`headers` is an object of texts."
+    output = parameters.get("output", {"output": ""})
+    if not isinstance(output, Mapping) or not output or (not is_node and "output" not in output):
+        names = "a name" if is_node else '"output"'
+        yield "/parameters/output", f"`output` maps at least {names} to a JSON pointer into the answer."
+    else:
+        for name, pointer in output.items():
+            if not isinstance(pointer, str) or not is_pointer(pointer):
+                yield f"/parameters/output/{name}", f"{pointer!r} is not a JSON pointer; write for example `/answer`."
+
+
+def _unknown(parameters: Mapping[str, Any], known: set[str]) -> Iterator[tuple[str, str]]:
+    for knob in parameters.keys() - known:
+        yield f"/parameters/{knob}", f"{knob!r} is not a parameter here; there are {', '.join(sorted(known))}."
+
+
+def _typed(parameters: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for knob, kind in types.items():
+        value = parameters.get(knob)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            yield f"/parameters/{knob}", f"{value!r:.100} is not a value that `{knob}` can have."
+        elif value is not None and knob in COUNTS and value < COUNTS[knob]:
+            yield f"/parameters/{knob}", f"`{knob}` is {COUNTS[knob]} or more, and not {value!r:.100}."
+
+
+def _timeout(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    value = parameters.get("timeout_seconds")
+    if value is not None and (
+        not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_TIMEOUT_SECONDS
+    ):
+        yield "/parameters/timeout_seconds", f"A number of seconds between 0 and {MAX_TIMEOUT_SECONDS}."
+
+
+def _bad_names(templates: list[Any]) -> Iterator[tuple[str, str]]:
+    for name in dict.fromkeys(template_names(templates)):
+        if why := problem_with(name):
+            yield "/parameters", why

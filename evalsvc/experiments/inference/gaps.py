@@ -1,0 +1,168 @@
+"""What a component would gain from perfect predecessors: its metrics in both modes, example by example.
+
+The isolated mode is the upper bound: the component was fed with what is expected of those before it. The gap is their
+fault. Both modes ran on the same examples, so the interval is that of a paired difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.experiments.definition.checks.modes import predecessors_of
+from evalsvc.experiments.definition.metrics import Metric, is_twin
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.stats.basics.words import ONE_LOOK
+from evalsvc.stats.pairs.paired import Differences, PairedInterval, paired_interval
+from evalsvc.stats.pairs.simultaneous import simultaneous_level
+from evalsvc.tenancy.scope import current_role
+
+# In the direction in which more is better.
+PAIRED = """
+SELECT a.config_id, count(*), count(d.gain), avg(a.value) FILTER (WHERE d.gain IS NOT NULL),
+  avg(b.value) FILTER (WHERE d.gain IS NOT NULL), coalesce(sum(d.gain), 0), coalesce(sum(d.gain * d.gain), 0),
+  count(*) FILTER (WHERE d.gain > 0), count(*) FILTER (WHERE d.gain < 0),
+  count(*) FILTER (WHERE b.error_code = 'not_applicable')
+FROM experiments_score a
+JOIN experiments_config c ON c.id = a.config_id AND a.pos < c.watermark
+LEFT JOIN experiments_score b ON b.config_id = a.config_id AND b.pos = a.pos AND b.metric = %(isolated)s
+CROSS JOIN LATERAL (SELECT (b.value - a.value) * %(sign)s AS gain) d
+WHERE a.config_id = ANY (%(configs)s) AND a.metric = %(integrated)s GROUP BY a.config_id
+"""
+NO_GAP, MAY_BE_CHANCE, UNKNOWN = "no_gap", "may_be_chance", "unknown_predecessors"
+
+
+@dataclass(frozen=True, slots=True)
+class ModePairs:
+    """One metric of one component of one config: the pairs of both modes, and the examples that have none."""
+
+    metric: Metric
+    n_scored: int
+    integrated: float | None
+    isolated: float | None
+    differences: Differences
+    n_na: int
+
+
+def gaps_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
+    """Return, by config, the gap of each metric of a component that is scored in both modes, and the bottleneck."""
+    twins = twins_of([Metric.from_json(row) for row in plan.metrics])
+    read = {metric.name: _pairs(metric, twin, configs) for metric, twin in twins}
+    n_gaps = max(1, len(twins) * len(configs))
+    level = simultaneous_level(plan.level, n_gaps)
+    views = []
+    for config in configs:
+        pairs = [read[metric.name][config.pk] for metric, _ in twins if config.pk in read[metric.name]]
+        views.append(_config_view(plan, config, pairs, level))
+    return {
+        "experiment_id": str(plan.pk),
+        "level": plan.level,
+        "joint_level": level,
+        "n_comparisons": n_gaps,
+        "configs": views,
+    }
+
+
+def twins_of(metrics: Sequence[Metric]) -> list[tuple[Metric, Metric]]:
+    """Return the metrics of components that are there in both modes, each with its twin."""
+    pairs = ((one, next((other for other in metrics if is_twin(one, other)), None)) for one in metrics)
+    return [(one, other) for one, other in pairs if one.component is not None and other is not None]
+
+
+def _pairs(metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int, ModePairs]:
+    if not metric.kind.is_of_single_scores:
+        return {}
+    values: dict[str, Any] = {
+        "integrated": metric.name,
+        "isolated": twin.name,
+        "configs": [config.pk for config in configs],
+        "sign": 1.0 if metric.higher_is_better else -1.0,
+    }
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(PAIRED, values)
+        return {
+            config_id: ModePairs(metric, n_all, fed, alone, Differences(n, total, squares, n_plus, n_minus), n_na)
+            for config_id, n_all, n, fed, alone, total, squares, n_plus, n_minus, n_na in cursor.fetchall()
+        }
+
+
+def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs], level: float) -> dict[str, Any]:
+    before = predecessors_of(config.kind, config.parameters)
+    found = [(one, _interval(plan, one, level)) for one in pairs]
+    return {
+        "config_id": str(config.pk),
+        "name": config.name,
+        "state": config.state,
+        "gaps": [_gap_out(plan, one, interval, before.get(str(one.metric.component))) for one, interval in found],
+        **_bottleneck(found, before),
+    }
+
+
+def _interval(plan: ExperimentPlan, one: ModePairs, level: float, *, use_fpc: bool = False) -> PairedInterval:
+    bounds = one.metric.value_range
+    reach = bounds[1] - bounds[0] if bounds is not None else None
+    return paired_interval(
+        one.differences,
+        population=plan.n_examples,
+        level=level,
+        use_fpc=use_fpc,
+        binary=one.metric.binary,
+        reach=reach,
+    )
+
+
+def _gap_out(
+    plan: ExperimentPlan, one: ModePairs, found: PairedInterval, before: Sequence[str] | None
+) -> dict[str, Any]:
+    this_set = _interval(plan, one, found.level, use_fpc=True)
+    return {
+        "component": one.metric.component,
+        "metric": one.metric.name,
+        "replaced": list(before) if before is not None else None,
+        "integrated": one.integrated,
+        "isolated": one.isolated,
+        "gap": {
+            "value": found.value,
+            "lower": found.lower,
+            "upper": found.upper,
+            "n": found.n,
+            "n_improved": one.differences.n_plus,
+            "n_worse": one.differences.n_minus,
+            "method": found.method,
+            "level": found.level,
+            "covers": found.covers,
+            "safe": ONE_LOOK,
+            "this_set": {"lower": this_set.lower, "upper": this_set.upper},
+            "warnings": list(found.warnings),
+        },
+        "n_unpaired": one.n_scored - found.n,
+        "n_na": one.n_na,
+    }
+
+
+def _bottleneck(found: Sequence[tuple[ModePairs, PairedInterval]], before: dict[str, list[str]]) -> dict[str, Any]:
+    """Name the components whose replacement by what is expected of them gains most, where that is no chance.
+
+    Gaps of metrics with a range are compared as shares of it; others cannot be.
+    """
+    known = [(one, gap) for one, gap in found if gap.value is not None and one.metric.value_range is not None]
+    if not known:
+        return {"bottleneck": None, "reason": NO_GAP}
+    one, gap = max(known, key=lambda each: _share(*each))
+    if gap.value is None or gap.value <= 0.0:
+        return {"bottleneck": None, "reason": NO_GAP}
+    if gap.lower is None or gap.lower <= 0.0:
+        return {"bottleneck": None, "reason": MAY_BE_CHANCE}
+    component = str(one.metric.component)
+    if component not in before:
+        return {"bottleneck": None, "reason": UNKNOWN}
+    told = {"seen_in": component, "metric": one.metric.name, "gain": gap.value, "lower": gap.lower, "upper": gap.upper}
+    return {"bottleneck": {"components": before[component], **told}, "reason": None}
+
+
+def _share(one: ModePairs, gap: PairedInterval) -> float:
+    bounds = one.metric.value_range
+    return (gap.value or 0.0) / (bounds[1] - bounds[0]) if bounds else 0.0

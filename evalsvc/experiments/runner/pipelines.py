@@ -1,0 +1,251 @@
+"""Run a pipeline for one example: its nodes one after the other, and each by itself where isolated mode asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.experiments.definition.fields.components import find_expectation
+from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
+from evalsvc.experiments.definition.metrics import INTEGRATED, ISOLATED
+from evalsvc.experiments.definition.pipelines import (
+    EXPECTED,
+    PIPELINE,
+    PipelineGraph,
+    PipelineNode,
+    read_pipeline,
+    root_of_name,
+)
+from evalsvc.experiments.definition.templates import ROOTS, UnknownField, field_value, fill_json
+from evalsvc.experiments.runner import stages
+from evalsvc.experiments.runner.context import Example, UnitContext
+from evalsvc.experiments.runner.generate import AskedConfig, MustStop, Postponed, Produced, produce, storable
+from evalsvc.experiments.runner.stages import MEASURED, StageAnswer
+from evalsvc.experiments.runner.store import Unit
+from evalsvc.judges.failures import CallFailed
+
+Fields = Mapping[str, Any]
+Asker = Callable[[Example, int], Produced]
+NOT_APPLICABLE = "not_applicable"
+
+
+def asker_of(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) -> Asker:
+    """Return what asks a config for the output of an example at a position."""
+    if context.kind == PIPELINE:
+        return PipelineAsker(unit, read_pipeline(context.parameters), context.modes, should_stop)
+    asking = AskedConfig(unit.account_id, context.kind, context.parameters, should_stop)
+    return lambda example, pos: produce(asking, example)
+
+
+class PipelineAsker:
+    """Asks a pipeline for the outputs of one unit."""
+
+    def __init__(self, unit: Unit, graph: PipelineGraph, modes: Sequence[str], should_stop: Callable[[], bool]) -> None:
+        self.unit = unit
+        self.graph = graph
+        self.modes = modes
+        self.should_stop = should_stop
+        # What was put off comes back with all that nobody could take over from it.
+        self.keeps = [node for node in graph.called if not node.reuse] if graph.nodes[1:] else []
+        self.kept = stages.kept_answers(unit, self._keys()) if self.keeps else {}
+
+    def _keys(self) -> list[str]:
+        positions = range(self.unit.from_pos, self.unit.to_pos)
+        return [
+            self.key(pos, mode, node) for pos in positions for mode in (INTEGRATED, ISOLATED) for node in self.keeps
+        ]
+
+    def key(self, pos: int, mode: str, node: PipelineNode) -> str:
+        """Return under what the answer of a node is kept that nobody may take over."""
+        return stages.kept_key(self.unit.config_id, pos, 0, mode, node.name)
+
+    def __call__(self, example: Example, pos: int) -> Produced:
+        """Ask for one output; raises Postponed and MustStop as `produce` does, and keeps what there is by then."""
+        run = PipelineRun(self, example, pos)
+        try:
+            return run.produce()
+        except (Postponed, MustStop):
+            if run.kept:
+                stages.keep_answers(self.unit, run.kept)
+                self.kept |= {key: produced for (key, _), produced in run.kept.items()}
+            raise
+
+    def ask(self, node: PipelineNode, fields: Fields, pos: int, mode: str) -> StageAnswer:
+        """Return what a node answers: what is known already, or by asking it."""
+        asking = AskedConfig(self.unit.account_id, str(node.kind), node.parameters, self.should_stop)
+        if not node.reuse:
+            kept = self.kept.get(self.key(pos, mode, node))
+            return StageAnswer(kept if kept is not None else produce(asking, fields))
+        try:
+            key = stages.digest_of(asking, node, fields, 0)
+        except (UnknownField, CallFailed):
+            return StageAnswer(produce(asking, fields))
+        return stages.ask_once(self.unit, key, pos, lambda: produce(asking, fields), should_stop=self.should_stop)
+
+
+@dataclass
+class Bill:
+    """What asking took: of the answer that users would get, or of all that was asked for an output."""
+
+    latency_ms: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+    def add(self, produced: Produced) -> None:
+        """Add one answer, or the calls that gave none."""
+        for name in MEASURED:
+            value = getattr(produced, name)
+            if value is not None:
+                setattr(self, name, (getattr(self, name) or 0) + value)
+
+
+@dataclass
+class PipelineRun:
+    """One example on its way through a pipeline."""
+
+    asker: PipelineAsker
+    example: Example
+    pos: int
+    outputs: dict[str, Any] = field(default_factory=dict)
+    isolated: dict[str, Any] = field(default_factory=dict)
+    traces: dict[str, dict[str, Any]] = field(default_factory=lambda: {INTEGRATED: {}})
+    kept: dict[tuple[str, int], Produced] = field(default_factory=dict)
+    shown: Bill = field(default_factory=Bill)
+    paid: Bill = field(default_factory=Bill)
+    n_asked: int = 0
+    n_saved: int = 0
+    attempt: int = 1
+    _stage_ids: set[int] = field(default_factory=set)
+
+    def produce(self) -> Produced:
+        """Run all nodes, then those that isolated mode wants; an output that fails keeps what the others made."""
+        produced = self._run()
+        if ISOLATED in self.asker.modes:
+            self._run_alone()
+        for name in MEASURED:
+            setattr(produced, name, getattr(self.shown, name))
+        produced.attempt = self.attempt
+        produced.isolated = self.isolated or None
+        names = ("input_tokens", "output_tokens", "cost")
+        paid = {"n_asked": self.n_asked, "n_saved": self.n_saved, **{name: getattr(self.paid, name) for name in names}}
+        produced.stages = {**self.traces, "paid": paid}
+        return produced
+
+    def _run(self) -> Produced:
+        graph = self.asker.graph
+        for node in graph.nodes:
+            given = self._given(node)
+            if given is not None:
+                source, value = given
+                if value is MISSING:
+                    return self._failed(node, "bad_output", f"The example has nothing at {source!r}.")
+                self.outputs[node.name] = value if isinstance(value, Mapping) else {OUTPUT: value}
+                self.traces[INTEGRATED][node.name] = {"simulated": source}
+                continue
+            found = self._ask(node, self._fields(node, self.outputs), INTEGRATED)
+            if found.status != "ok":
+                return self._failed(node, str(found.error_type), str(found.error_message), found.status)
+            self.outputs[node.name] = found.output
+        answer = graph.answer_in(self.outputs)
+        if answer is MISSING:
+            return Produced("error", error_type="bad_output", error_message=f"Nothing lies at {graph.output!r}.")
+        return Produced(output={OUTPUT: answer, **self.outputs})
+
+    def _failed(self, node: PipelineNode, code: str, why: str, status: str = "error") -> Produced:
+        return Produced(status, error_type=code, error_message=f"Node {node.name!r}: {why}"[:1000])
+
+    def _given(self, node: PipelineNode) -> tuple[str, Any] | None:
+        """Return where the output of a node comes from that is not asked, and the output; None for one that is."""
+        graph = self.asker.graph
+        by_id = graph.simulated_by_id.get(str(self.example["id"]), {})
+        for given in (by_id, graph.simulated):
+            if node.name in given:
+                return "given", given[node.name]
+        if node.simulate_from is None:
+            return None
+        if node.simulate_from == EXPECTED:
+            return EXPECTED, storable(find_expectation(self.example.get(EXPECTED), node.name))
+        return node.simulate_from, resolve_pointer(self.example, node.simulate_from)
+
+    def _fields(self, node: PipelineNode, outputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the templates of a node may name."""
+        known = {name: self.example.get(name) for name in ROOTS}
+        read = {name: outputs[name] for name in node.reads if name in outputs}
+        return {**known, **read, **{name: _Lazy(value, known) for name, value in node.inputs.items()}}
+
+    def _ask(self, node: PipelineNode, fields: dict[str, Any], mode: str) -> Produced:
+        try:
+            filled = {name: value.fill() if isinstance(value, _Lazy) else value for name, value in fields.items()}
+        except UnknownField as exc:
+            return Produced("error", error_type="bug", error_message=str(exc))
+        found = self.asker.ask(node, filled, self.pos, mode)
+        is_asked = found.is_asked and found.stage_id not in self._stage_ids
+        self._book(found.produced, is_asked, mode)
+        self._note(node, found, is_asked, mode)
+        if found.stage_id is not None:
+            self._stage_ids.add(found.stage_id)
+        elif found.produced.status == "ok" and node in self.asker.keeps:
+            self.kept[self.asker.key(self.pos, mode, node), self.pos] = found.produced
+        return found.produced
+
+    def _book(self, produced: Produced, is_asked: bool, mode: str) -> None:
+        self.attempt = max(self.attempt, produced.attempt)
+        self.n_asked += is_asked
+        self.n_saved += not is_asked
+        if mode == INTEGRATED:
+            self.shown.add(produced)
+        if is_asked:
+            self.paid.add(produced)
+
+    def _note(self, node: PipelineNode, found: StageAnswer, is_asked: bool, mode: str) -> None:
+        trace = {name: getattr(found.produced, name) for name in MEASURED}
+        trace |= {"reused_from": None if is_asked else str(found.stage_id)}
+        trace |= {"stage_id": None if found.stage_id is None else str(found.stage_id)}
+        for name in ("error_type", "error_message"):
+            if getattr(found.produced, name) is not None:
+                trace[name] = getattr(found.produced, name)
+        self.traces.setdefault(mode, {})[node.name] = trace
+
+    def _run_alone(self) -> None:
+        """Run each node on what is expected of those that it reads; where that is not known, say so."""
+        self.traces[ISOLATED] = {}
+        for node in self.asker.graph.alone:
+            if self._given(node) is not None:
+                continue
+            expected = {name: find_expectation(self.example.get(EXPECTED), name) for name in node.reads}
+            why = _why_not_alone(node, expected)
+            if why is not None:
+                self.traces[ISOLATED][node.name] = {NOT_APPLICABLE: why}
+                continue
+            found = self._ask(node, self._fields(node, expected), ISOLATED)
+            if found.status == "ok":
+                self.isolated[node.name] = found.output
+
+
+@dataclass(frozen=True)
+class _Lazy:
+    """An input of a node, filled when the node is asked: then its example may lack a field."""
+
+    template: Any
+    fields: Fields
+
+    def fill(self) -> Any:
+        return fill_json(self.template, self.fields)
+
+
+def _why_not_alone(node: PipelineNode, expected: Mapping[str, Any]) -> str | None:
+    """Say what of the nodes before it the example does not expect; None when all is there."""
+    for name in node.names:
+        root = root_of_name(name)
+        if root not in expected:
+            continue
+        if expected[root] is MISSING:
+            return f"The example expects nothing of {root!r}, which {node.name!r} reads."
+        try:
+            field_value(name, expected)
+        except UnknownField:
+            return f"What the example expects of {root!r} has no `{name.partition('.')[2]}`, which {node.name!r} reads."
+    return None

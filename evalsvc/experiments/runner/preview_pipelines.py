@@ -1,0 +1,73 @@
+"""What pipelines would ask and cost: node by node, with what other nodes put out taken from the expected outputs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from evalsvc.experiments.definition.configs import Candidate, hashed
+from evalsvc.experiments.definition.fields.components import find_expectation
+from evalsvc.experiments.definition.fields.pointers import MISSING
+from evalsvc.experiments.definition.metrics import ISOLATED
+from evalsvc.experiments.definition.pipelines import PIPELINE, PipelineGraph, PipelineNode, read_pipeline
+from evalsvc.experiments.definition.templates import ROOTS, fill_json
+from evalsvc.judges.calls.estimates import CHARS_PER_TOKEN, DEFAULT_ANSWER_TOKENS
+
+NODE_OUTPUTS = "node_outputs_assumed"
+ASSUMED = "x" * round(DEFAULT_ANSWER_TOKENS * CHARS_PER_TOKEN)
+
+
+class AssumedOutput(dict[str, Any]):
+    """The output of a node of which the dataset expects nothing: a text of the usual length under any name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return ASSUMED
+
+
+def chat_nodes(graph: PipelineGraph, modes: Sequence[str]) -> list[PipelineNode]:
+    """Return the nodes that ask a model, one that is also run by itself twice."""
+    twice = graph.alone if ISOLATED in modes else []
+    return [node for node in (*graph.called, *twice) if node.kind == "chat"]
+
+
+def fields_for(node: PipelineNode, fields: Mapping[str, Any], expected: object) -> dict[str, Any]:
+    """Return what the templates of a node probably name. Raises UnknownField."""
+    known = {name: fields.get(name) for name in ROOTS}
+    found: dict[str, Any] = dict(known)
+    for name in node.reads:
+        wanted = find_expectation(expected, name)
+        found[name] = AssumedOutput() if wanted is MISSING else AssumedOutput(wanted)
+    return found | {name: fill_json(template, known) for name, template in node.inputs.items()}
+
+
+def n_shared(candidates: Sequence[Candidate]) -> int:
+    """Return how many queries an example saves, because configs have the same stage with the same input."""
+    digests = [
+        digest
+        for candidate in candidates
+        if candidate.kind == PIPELINE
+        for digest in _digests(read_pipeline(candidate.parameters)).values()
+        if digest is not None
+    ]
+    return len(digests) - len(set(digests))
+
+
+def _digests(graph: PipelineGraph) -> dict[str, str | None]:
+    """Return what tells the questions of each node from others; None where they may differ each time."""
+    found: dict[str, str | None] = {}
+    for node in graph.nodes:
+        before = [found.get(name) for name in node.reads]
+        is_given = not graph.is_called(node)
+        if (node.reuse or is_given) and None not in before:
+            told = [node.kind, node.simulate_from, graph.simulated.get(node.name), hashed(node.parameters), node.inputs]
+            text = orjson.dumps([told, dict(zip(node.reads, before, strict=True))], option=orjson.OPT_SORT_KEYS)
+            found[node.name] = hashlib.sha256(text).hexdigest()
+        else:
+            found[node.name] = None
+    return {node.name: found[node.name] for node in graph.called}
