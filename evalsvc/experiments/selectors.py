@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.db.models import QuerySet
 
@@ -11,7 +11,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Output
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.bodies.names import spellings_of
-from evalsvc.rest.problems import NotFound
+from evalsvc.rest.problems import NotFound, Problem
 
 
 def list_experiments(
@@ -64,6 +64,14 @@ def get_config(*, account: Account, experiment_id: int, id: int) -> Config:
     if config is None:
         raise NotFound()
     return config
+
+
+def refuse_imported(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Raise `imported` for configs that came in with a bundle: they ran elsewhere, and do not go on here."""
+    since = plan.experiment.imported_at
+    if since is not None and (came := [config.name for config in configs if config.created_at <= since]):
+        names = ", ".join(repr(name) for name in came[:5])
+        raise Problem(f"{names} came in as part of a bundle; clone it to run it here.", code="imported")
 
 
 def list_decisions(*, account: Account, experiment_id: int) -> QuerySet[Decision]:

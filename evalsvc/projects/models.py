@@ -54,6 +54,7 @@ class Experiment(TenantModel):
     name = models.CharField(max_length=100)
     tags = models.JSONField(default=dict)
     metadata = models.JSONField(null=True)
+    imported_at = models.DateTimeField(null=True, help_text="It came in as a bundle: what it held then does not go on.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -89,6 +89,18 @@ PROBLEMS = {
             "Leave it, or send the new one with `revise`; the one before is kept beside it.",
         ),
         Code("review_closed", 409, "The review is closed", "Nobody can answer it any more; make another one."),
+        Code(
+            "not_finished",
+            409,
+            "The experiment is still under way",
+            "Stop its configs, or wait until `state` is `done`, and ask again.",
+        ),
+        Code(
+            "imported",
+            409,
+            "What came in as a bundle does not go on here",
+            "Clone the config: the clone is yours, and runs.",
+        ),
         Code("body_too_large", 413, "The body is too large", "Send less text per request, or split it into several."),
         Code(
             "unsupported_media_type", 415, "The body's type is not accepted", "Send `Content-Type: application/json`."

@@ -18,7 +18,7 @@ from tests.calibrations.rows import labelled
 from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.events.shapes import ENDPOINT, new_endpoint, send_test_event
-from tests.experiments.shapes import filled_experiment
+from tests.experiments.shapes import filled_experiment, finished_experiment
 from tests.factories import make_own_evaluator, new_experiment
 from tests.prompts.shapes import GREETING, revise, set_labels
 from tests.rest.shapes import assert_problem, view_of
@@ -119,6 +119,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/experiments"): {"name": "new"},
     ("post", "/v1/experiments/preview"): PLANNED,
     ("post", "/v1/aggregates"): {"experiment_ids": ["1"]},
+    ("post", "/v1/experiments/import"): None,
     ("patch", "/v1/experiments/{id}"): {"name": "new"},
     ("post", "/v1/experiments/{id}"): {"name": "new"},
     ("post", "/v1/experiments{id}"): {"name": "new"},
@@ -206,6 +207,7 @@ def belongings() -> Belongings:
         "/v1/prompt-revisions/{id}/remove-labels": prompt["id"],
         **{path: dataset_id for _, path in operations() if path.startswith("/v1/datasets/{")},
         **{path: run.id for _, path in operations() if path.startswith("/v1/experiments/{")},
+        "/v1/experiments/{id}/bundle": finished_experiment(alice, MARK),
         **{path: f"{run.id}/{run.configs[0]}" for _, path in operations() if "{config_id}" in path},
         "/v1/experiments/{id}/units/{unit_id}/outputs": f"{run.id}/{run.unit}",
         "/v1/experiments{id}": run.id,

@@ -105,6 +105,8 @@ RAISED: dict[str, list[BaseException]] = {
     "search_too_slow": [Problem(code="search_too_slow")],
     "stale_epoch": [Problem(code="stale_epoch")],
     **{code: [Problem(code=code)] for code in ("lease_lost", "already_answered", "review_closed")},
+    "not_finished": [Problem(code="not_finished")],
+    "imported": [Problem(code="imported")],
     "malformed_json": [drf.ParseError()],
     "not_found": [drf.NotFound()],
 }

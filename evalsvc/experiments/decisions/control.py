@@ -20,7 +20,7 @@ from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.definition.prompt_sources import unpinned
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
-from evalsvc.experiments.selectors import get_plan
+from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.experiments.services import add_configs
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.race.racing import Drop
@@ -75,6 +75,8 @@ def control(
         configs = _locked(plan, config_ids)
         _check_epochs(plan, expected_epochs or {})
         changed = [config for config in configs if config.state in action.changes]
+        if action is RESUME:
+            refuse_imported(plan, changed)
         in_flight = n_in_flight([config.pk for config in changed])
         Config.objects.filter(pk__in=[config.pk for config in changed]).update(
             state=_completed_or(plan, action),

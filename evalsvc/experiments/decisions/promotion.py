@@ -14,7 +14,7 @@ from evalsvc.evaluations.models import HistoryScore
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import live_view
-from evalsvc.experiments.selectors import get_plan
+from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.infra.locks import PROMOTION
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -36,9 +36,10 @@ def promote_leader(plan: ExperimentPlan) -> int:
     Not when a config of it has been promoted before, nor when the plan says `promote: false`. Of one config nothing was
     chosen: it enters only the histories in which no other experiment has the same examples. An interval takes scores
     for independent, and the same examples asked fifty times are no more examples. With `promote: true` it always does.
+    Of a copy that came in as a bundle nobody does.
     """
     pairs = _pairs(plan)
-    if plan.promote is False or not pairs or _promoted(plan, [plan.pk], pairs):
+    if plan.promote is False or plan.experiment.imported_at or not pairs or _promoted(plan, [plan.pk], pairs):
         return 0
     if (leader := live_view(plan)["leader"]) is None:
         return 0
@@ -88,6 +89,7 @@ def promote_config(*, account: Account, config: Config, actor: str) -> int:
     """Promote a config because somebody says so: another one than the leader, or one of an experiment that runs on."""
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
+        refuse_imported(plan, [config])
         n = promote(plan, config)
         record_audit(
             account=account, actor=actor, action="config.promote", target=config.name, experiment=str(plan.pk), n=n

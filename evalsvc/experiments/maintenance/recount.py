@@ -115,6 +115,10 @@ CHECKS = {
         SELECT s.config_id FROM experiments_score s JOIN experiments_experimentplan p USING (experiment_id)
         CROSS JOIN LATERAL jsonb_array_elements(p.metrics) AS m(row)
         JOIN experiments_output o ON o.config_id = s.config_id AND o.pos = s.pos
+        JOIN projects_experiment x ON x.id = s.experiment_id
+        JOIN experiments_config c ON c.id = s.config_id
+          -- What came in as a bundle is not of this account's histories.
+          AND (x.imported_at IS NULL OR c.created_at > x.imported_at)
         LEFT JOIN evaluations_historyscore h
           ON h.account_id = s.account_id AND h.evaluator_id = m.row ->> 'evaluator_id'
           AND h.profile_name = m.row ->> 'profile_name' AND h.trial IN (false, true) AND h.id = o.id

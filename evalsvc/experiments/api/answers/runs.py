@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Annotated, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from evalsvc.experiments.models import Config
 from evalsvc.prompts.evidence import LabelEvidence
@@ -113,6 +113,7 @@ class ExperimentFacts(AnswerShape):
     created_at: Moment
     tags: dict[str, str]
     metadata: dict[str, Json] | None
+    imported_at: Annotated[Moment | None, Meta(description="When it came in as a bundle; null for one that ran here.")]
     plan: Plan | None
     configs: list[ConfigFacts] | UnsetType = UNSET
 
