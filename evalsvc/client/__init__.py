@@ -24,12 +24,13 @@ from evalsvc.client.resources.evaluations import EvaluationRecord
 from evalsvc.client.resources.experiments import ExperimentRecord, OutputRecord
 from evalsvc.client.resources.profiles import ProfileRecord
 from evalsvc.client.results.comparison import Comparison
+from evalsvc.client.results.history import History, HistoryPoint
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.metrics import Metric, Metrics
 from evalsvc.client.results.records import Listing
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.results.samples import SampleResult
-from evalsvc.client.results.verdicts import EvaluateResult, History, HistoryPoint, Interval, Verdict
+from evalsvc.client.results.verdicts import EvaluateResult, Interval, Verdict
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric
 

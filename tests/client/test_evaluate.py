@@ -205,7 +205,7 @@ def test_printing_shows_both_intervals_of_a_running_experiment(client: Client) -
         assert "history: pass rate 0.667" in shown
         assert f"experiment 'two <prompts>', done: {line}" in shown
     drawn = result._repr_html_()
-    assert "<th>experiment</th>" in drawn and line in drawn and "<prompts>" not in drawn
+    assert ">experiment</th>" in drawn and line in drawn and "<prompts>" not in drawn
 
 
 def test_what_the_service_ignored_is_kept_and_shown(client: Client) -> None:

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.errors import ClientError
 from evalsvc.client.experiment.examples import build_row, from_components
 from evalsvc.client.experiment.progress import ProgressBar
 from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
+from evalsvc.client.results.drawing import DrawnInterval, Plottable
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.batches import check_against_type, compute_metrics, rename_taken
@@ -24,12 +25,15 @@ from evalsvc.client.service.service import Service
 from evalsvc.client.service.transport import Param
 from evalsvc.client.values import from_json
 
+if TYPE_CHECKING:
+    import pandas
+
 SECONDS_BETWEEN_READS = 1.0
 SHORTEST_PAUSE_SECONDS = 0.2
 GRACE_SECONDS = 5.0
 
 
-class ExperimentResult:
+class ExperimentResult(Plottable):
     """Several configs on the same examples: what they scored, and the levers to stop, resume and clone them."""
 
     def __init__(
@@ -53,6 +57,18 @@ class ExperimentResult:
 
     def __repr__(self) -> str:
         return f"<ExperimentResult {self.name!r} {self.id}>"
+
+    def _repr_html_(self) -> str:
+        """Draw how it stands in a notebook: a config a line, its estimates with their intervals."""
+        return self.live()._repr_html_()
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: the primary metric of each config, the leader first."""
+        return self.live().spans()
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row for each metric of each config; `results()` have the examples."""
+        return self.live().to_dataframe()
 
     @property
     def primary(self) -> Mapping[str, Any]:
@@ -160,7 +176,7 @@ class ExperimentResult:
             n_examples=live.n_examples,
             is_final=is_final,
             parameters=cast("dict[str, Any]", from_json(self._parameters_of(one.id))),
-            metrics=one.metrics,
+            metrics=one.metrics.placed(self.plan["metrics"]),
             rows=sorted(rows, key=lambda row: (row.index is None, row.index or 0, row.pos)),
             client=self._client,
         )

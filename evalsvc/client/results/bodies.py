@@ -42,6 +42,8 @@ class MetricBody(TypedDict, total=False):
     this_set: Mapping[str, object] | None
     mean: Mapping[str, object] | None
     requested: Mapping[str, object] | None
+    component: str | None
+    mode: str | None
     raw: Mapping[str, object]
 
 

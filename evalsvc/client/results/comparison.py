@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import ComparedConfigBody, ComparisonBody
+from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.live import comparison_word
+
+if TYPE_CHECKING:
+    import pandas
+
+SHOWN = 10
+"""Examples that a notebook shows; those on which the two differ come first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Plottable):
     """By how much one config beats another: `delta` on `n` common examples, with an interval for new data.
 
     `a` and `b` are the names of the configs, or of their experiments where both configs are named alike.
@@ -72,6 +81,27 @@ class Comparison:
         words = f"{self.metric}: {self.a} against {self.b}: {comparison_word(self.raw['comparison']['word'])}"
         return f"{words}, {shown['delta']:+.3g}{bounds}, {self.n} pairs{exact} ({self.label})"
 
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: the difference, and zero."""
+        shown: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]
+        ends = self.new_data or {}
+        name = f"{self.a} - {self.b}"
+        return [
+            DrawnInterval(name, shown["delta"], ends.get("lower"), ends.get("upper"), str(self), "delta", has_zero=True)
+        ]
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook: the difference, and the examples that differ most."""
+        drawn = render_table(("difference", "warnings"), [(self.spans()[0], ", ".join(self.warnings))])
+        examples = [_cells(one) for one in islice(self.raw["examples"], SHOWN)]
+        columns = [*dict.fromkeys(name for one in examples for name in one)]
+        rows = [["" if one.get(name) is None else str(one[name]) for name in columns] for one in examples]
+        return drawn + (render_table(columns, rows) if rows else "")
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row for each common example, those that differ first."""
+        return build_frame(map(_cells, self))
+
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         page: Mapping[str, Any] = self.raw
         while True:
@@ -79,6 +109,15 @@ class Comparison:
             if page["next_cursor"] is None:
                 return
             page = self._next(page["next_cursor"])
+
+
+def _cells(example: Mapping[str, Any]) -> dict[str, object]:
+    """Return an example as a row of a table: what is nested once stands beside the rest."""
+    found: dict[str, object] = {}
+    for name, value in example.items():
+        nested = value.items() if name in ("a", "b") and isinstance(value, Mapping) else ()
+        found |= {f"{name}.{key}": one for key, one in nested} or {name: value}
+    return found
 
 
 def _config_title(config: ComparedConfigBody, other: ComparedConfigBody) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import LiveBody, StandingBody
+from evalsvc.client.results.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.metrics import Metrics
+
+if TYPE_CHECKING:
+    import pandas
 
 ALIVE = frozenset({"queued", "running"})
 
@@ -63,6 +68,16 @@ class Standing:
         words = [f"{self.name}: {self.state}", *(str(metric) for metric in self.metrics.values()), self.versus]
         return ", ".join(word for word in words if word)
 
+    def cells(self) -> list[dict[str, object]]:
+        """Return it as rows of a table, one a metric."""
+        facts = {"config": self.name, "state": self.state, "stop_reason": self.stop_reason, "n_done": self.n_done}
+        return [{**facts, **metric.cells()} for metric in self.metrics.values()]
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook."""
+        stopped = f" by {self.stop_reason}" if self.stop_reason else ""
+        return self.metrics.drawn(f"{self.name}: {self.state}{stopped}, {self.n_done} done, {self.n_error} failed")
+
     @classmethod
     def read(cls, body: StandingBody) -> Standing:
         """Read one of the `configs` of a live answer."""
@@ -83,7 +98,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class Live(Plottable):
     """How an experiment stands: its configs, the leader, the newest decisions."""
 
     id: str
@@ -131,3 +146,33 @@ class Live:
         if metric == self.primary_metric:
             known.sort(key=lambda one: one.id != self.leader)
         return known + [one for one in self.configs if one not in known]
+
+    @property
+    def _ranked(self) -> list[Standing]:
+        metric = self.primary_metric or next((name for one in self.configs for name in one.metrics), "")
+        body: Mapping[str, Any] = next((one.metrics[metric].raw for one in self.configs if metric in one.metrics), {})
+        return self.leaderboard(metric, higher_is_better=body.get("higher_is_better") is not False)
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: the primary metric of each config, the leader first."""
+        found = ((one, one.metrics.get(self.primary_metric or "")) for one in self._ranked)
+        return [metric.span(one.name) for one, metric in found if metric is not None]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row for each metric of each config, the leader's first."""
+        return build_frame(row for one in self._ranked for row in one.cells())
+
+    def _repr_html_(self) -> str:
+        """Draw the leaderboard in a notebook: a config a line, a metric a column, each on an axis of its own."""
+        names = [*dict.fromkeys(name for one in self.configs for name in one.metrics)]
+        rows = [self._row(one, names) for one in self._ranked]
+        settled = {True: "", False: "; the leader may lead by chance", None: ""}[self.leader_settled]
+        caption = f"{self.name}: {self.state}{settled if self.leader else ''}"
+        columns = ("config", "state", "done", *names, "against the leader")
+        return render_table(columns, rows, caption=caption)
+
+    def _row(self, one: Standing, names: Sequence[str]) -> list[Cell]:
+        state = f"{one.state} by {one.stop_reason}" if one.stop_reason else one.state
+        failed = f", {one.n_error} failed" if one.n_error else ""
+        metrics = [one.metrics[name].span(one.name) if name in one.metrics else "" for name in names]
+        return [one.name, state, f"{one.n_done} of {self.n_examples}{failed}", *metrics, one.versus]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.results.bodies import MetricBody
-from evalsvc.client.results.tables import render_html_table
+from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Plottable):
     """An estimate: `value` from `n` of `N` examples, and an interval that says what it covers.
 
     `lower` and `upper` are for new data, as `new_data` is; `this_set` is about these N examples alone. A total has no
@@ -42,6 +46,8 @@ class Metric:
     this_set: Mapping[str, Any] | None = None
     mean: Mapping[str, Any] | None = None
     requested: Mapping[str, Any] | None = None
+    component: str | None = None
+    mode: str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -68,6 +74,8 @@ class Metric:
             this_set=body.get("this_set"),
             mean=body.get("mean"),
             requested=body.get("requested"),
+            component=body.get("component"),
+            mode=body.get("mode"),
             raw=body.get("raw", body),
         )
 
@@ -115,13 +123,36 @@ class Metric:
         lower, upper = self.this_set["lower"], self.this_set["upper"]
         return "" if lower is None else f" ({name} {self.value:.3g} [{lower:.3g}, {upper:.3g}])"
 
+    def span(self, name: str | None = None) -> DrawnInterval:
+        """Return what is drawn of it: for new data where it can have that."""
+        shown = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper}
+        ends = (shown["value"], shown["lower"], shown["upper"]) if self.value is not None else (None, None, None)
+        return DrawnInterval(name or self.name, *ends, text=self.headline(with_level=True), scale=self.name)
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted."""
+        return [self.span()]
+
+    def cells(self) -> dict[str, object]:
+        """Return it as a row of a table."""
+        return {"metric": self.name, **{one: getattr(self, one) for one in COLUMNS[1:]}}
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook."""
+        return Metrics({self.name: self})._repr_html_()
+
 
 COUNTS = ("n", "N", "n_error", "n_na", "n_pending")
-COLUMNS = ("metric", "value", "lower", "upper", *COUNTS, "level", "covers", "strategy", "method")
+COLUMNS = (
+    *("metric", "value", "lower", "upper", *COUNTS),
+    *("level", "covers", "strategy", "method", "component", "mode"),
+)
 
 
-class Metrics(dict[str, Metric]):
+class Metrics(dict[str, Metric], Plottable):
     """Estimates by name."""
+
+    __slots__ = ()
 
     @classmethod
     def read(cls, body: Mapping[str, MetricBody]) -> Metrics:
@@ -136,13 +167,36 @@ class Metrics(dict[str, Metric]):
         """Draw a table in a notebook: new data first, then this set."""
         return self.drawn()
 
+    def placed(self, plan: Iterable[Mapping[str, Any]]) -> Metrics:
+        """Return them with the component and the mode that a plan's metrics read."""
+        places = {one["name"]: one for one in plan if one.get("component") is not None}
+        return Metrics({name: _place(metric, places.get(name)) for name, metric in self.items()})
+
+    @property
+    def by_component(self) -> dict[str, dict[str, Metrics]]:
+        """Those that read one component of the outputs: by component, then by mode."""
+        found: dict[str, dict[str, Metrics]] = {}
+        for name, metric in self.items():
+            if metric.component is not None:
+                modes = found.setdefault(metric.component, {})
+                modes.setdefault(metric.mode or "integrated", Metrics())[name.removesuffix(":isolated")] = metric
+        return found
+
     def drawn(self, caption: str = "") -> str:
         """Draw the same under a caption."""
         rows = [
-            (metric.headline(with_level=True), metric.on_this_set.strip(), metric.counts, ", ".join(metric.warnings))
+            (metric.span(), metric.on_this_set.strip(), metric.counts, ", ".join(metric.warnings))
             for metric in self.values()
         ]
-        return render_html_table(("estimate", "this set", "scored", "warnings"), rows, caption=caption)
+        return render_table(("estimate", "this set", "scored", "warnings"), rows, caption=caption)
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: each estimate."""
+        return [metric.span() for metric in self.values()]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row a metric."""
+        return build_frame(metric.cells() for metric in self.values())
 
     def save(self, path: str | Path) -> Path:
         """Write them to a `.csv` (one row a metric) or a `.json` file."""
@@ -153,7 +207,13 @@ class Metrics(dict[str, Metric]):
             with target.open("w", newline="", encoding="utf-8") as out:
                 rows = csv.writer(out)
                 rows.writerow(COLUMNS)
-                rows.writerows([name, *(getattr(metric, one) for one in COLUMNS[1:])] for name, metric in self.items())
+                rows.writerows([name, *[*metric.cells().values()][1:]] for name, metric in self.items())
         else:
             raise ValueError(f"Metrics are saved as .csv or .json, not as '{target.suffix}'.")
         return target
+
+
+def _place(metric: Metric, planned: Mapping[str, Any] | None) -> Metric:
+    if planned is None:
+        return metric
+    return replace(metric, component=planned["component"], mode=planned.get("mode") or "integrated")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
+from evalsvc.client.results.drawing import render_table
 from evalsvc.client.results.frames import build_frame
-from evalsvc.client.results.tables import render_html_table
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +37,7 @@ class ServiceObject:
     def _repr_html_(self) -> str:
         """Draw it in a notebook, a member a line."""
         rows = [(name, str(value)) for name, value in self.cells().items() if value is not None]
-        return render_html_table((type(self).__name__.removesuffix("ServiceObject"), ""), rows)
+        return render_table((type(self).__name__.removesuffix("ServiceObject"), ""), rows)
 
 
 RecordT = TypeVar("RecordT", bound=ServiceObject)
@@ -65,7 +65,7 @@ class Listing(Generic[RecordT]):
         found = [one.cells() for one in islice(self, SHOWN + 1)]
         columns = list(found[0]) if found else ["nothing"]
         rows = [["" if one[name] is None else str(one[name]) for name in columns] for one in found[:SHOWN]]
-        return render_html_table(columns, rows) + ("<p>… and more</p>" if len(found) > SHOWN else "")
+        return render_table(columns, rows, notes=["… and more"] if len(found) > SHOWN else [])
 
 
 def id_of(one: object) -> str:

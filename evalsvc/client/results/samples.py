@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evalsvc.client.results.drawing import Cell, render_table
+from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.verdicts import EvaluateResult
+
+if TYPE_CHECKING:
+    import pandas
+
+SHOWN = 50
+"""Samples that a notebook shows."""
 
 LATER = {202, 409, 429, 500, 503}
 """Statuses of a sample that the same request again may mend."""
@@ -52,3 +60,28 @@ class SampleResult:
     def __str__(self) -> str:
         told = self.problem["detail"] if self.problem else ", ".join(map(str, self.result or ()))
         return f"{self.index}: {told}"
+
+    def cells(self) -> list[dict[str, object]]:
+        """Return it as rows of a table: one a verdict, or one that says why there is none."""
+        facts = {"index": self.index, "http_status": self.status}
+        problem = self.problem["detail"] if self.problem else None
+        return [{**facts, **one.cells()} for one in self.result or ()] or [{**facts, "problem": problem}]
+
+
+class SampleResults(list[SampleResult]):
+    """What `evaluate_batch` answers, sample by sample."""
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row for each verdict of each sample."""
+        return build_frame(row for one in self for row in one.cells())
+
+    def _repr_html_(self) -> str:
+        """Draw the first fifty in a notebook."""
+        rows: list[list[Cell]] = []
+        for one in self[:SHOWN]:
+            told = [one.problem["detail"]] if one.problem else []
+            rows += [[str(one.index), verdict.evaluator, verdict.told] for verdict in one.result or ()]
+            rows += [[str(one.index), "", text] for text in told]
+        more = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        passed = f"{sum(one.passed for one in self)} of {len(self)} pass everything"
+        return render_table(("sample", "evaluator", "verdict"), rows, caption=passed, notes=more)

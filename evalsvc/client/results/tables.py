@@ -1,9 +1,8 @@
-"""Results as flat rows, for CSV files and data frames, and as tables of notebooks."""
+"""Results as flat rows, for CSV files and data frames."""
 
 from __future__ import annotations
 
 import csv
-import html
 import json
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
@@ -36,14 +35,6 @@ def _flatten_row(row: Row, metrics: Sequence[str], reasons: Container[str]) -> d
         if name in reasons:
             cells[f"{name}.error_code"] = score.error_code if score is not None else None
     return cells
-
-
-def render_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> str:
-    """Draw a table of texts as HTML for a notebook."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    lines = ("".join(f"<td>{html.escape(text)}</td>" for text in row) for row in rows)
-    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return f"<table>{title}<tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

@@ -1,21 +1,24 @@
-"""What `evaluate` and `history` answer."""
+"""What `evaluate` answers."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from evalsvc.client.results.bodies import EvaluateBody, HistoryBody, IntervalBody, VerdictBody
+from evalsvc.client.results.bodies import EvaluateBody, IntervalBody, VerdictBody
+from evalsvc.client.results.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.metrics import Metrics
-from evalsvc.client.results.tables import render_html_table
+
+if TYPE_CHECKING:
+    import pandas
 
 SOURCES = {"evaluation": "evaluations", "experiment": "of experiments", "import": "imported"}
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Plottable):
     """A confidence interval over `n` captured scores; the numbers are None where `reason` says why.
 
     `of` is `pass` (the share that passes) or `score` (the mean score). `advice` is the interval to read instead where
@@ -87,6 +90,20 @@ class Interval:
         parts = [f"{part['n']} {SOURCES.get(name, name)}" for name, part in self.sources.items() if part["n"]]
         return f": {', '.join(parts)}" if len(parts) > 1 else ""
 
+    def span(self, name: str = "") -> DrawnInterval:
+        """Return what is drawn of it."""
+        # Shares are drawn from zero to one, mean scores on their own axis.
+        scale = "pass" if self.of == "pass" else name
+        return DrawnInterval(name or "history", self.median, self.lower, self.upper, text=str(self), scale=scale)
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted."""
+        return [self.span()]
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook."""
+        return render_table(("interval", "of"), [(self.span(), self.covers)])
+
     def __str__(self) -> str:
         what = "pass rate" if self.of == "pass" else "mean score"
         if self.lower is None or self.median is None or self.upper is None:
@@ -134,6 +151,15 @@ class Verdict:
             return self.error_code or self.status
         return f"{self.score}{'' if self.passed is None else ' pass' if self.passed else ' fail'}"
 
+    def cells(self) -> dict[str, object]:
+        """Return it as a row of a table, with its interval."""
+        names = ("evaluator", "profile", "status", "score", "passed", "threshold", "explanation", "error_code")
+        return {name: getattr(self, name) for name in names} | _interval_cells(self.interval)
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook."""
+        return EvaluateResult([self])._repr_html_()
+
     @property
     def beside(self) -> list[str]:
         """What the experiment that the call named says beside the history: each config with its estimates so far."""
@@ -176,7 +202,13 @@ class Verdict:
         )
 
 
-class EvaluateResult(Sequence[Verdict]):
+def _interval_cells(interval: Interval | None) -> dict[str, object]:
+    if interval is None:
+        return {}
+    return {name: getattr(interval, name) for name in ("lower", "median", "upper", "level", "n", "covers")}
+
+
+class EvaluateResult(Sequence[Verdict], Plottable):
     """One verdict for each evaluator that was asked, in the order of asking.
 
     `warnings` name what the service ignored of the call: `pointer`, `detail`, and names that may have been meant
@@ -227,11 +259,11 @@ class EvaluateResult(Sequence[Verdict]):
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook: each verdict, with both intervals and what they are of."""
-        rows = [
+        rows: list[tuple[Cell, ...]] = [
             (
                 verdict.evaluator,
                 verdict.told,
-                str(verdict.interval or ""),
+                verdict.interval.span(verdict.evaluator) if verdict.interval else "",
                 verdict.interval.covers if verdict.interval else "",
                 "; ".join(verdict.beside),
             )
@@ -239,8 +271,16 @@ class EvaluateResult(Sequence[Verdict]):
         ]
         columns = ("evaluator", "verdict", "interval", "of", "experiment")
         shown = [i for i, name in enumerate(columns) if name != "experiment" or any(row[i] for row in rows)]
-        table = render_html_table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows])
-        return table + "".join(f"<p>{html.escape(_format_warning(one))}</p>" for one in self.warnings)
+        cells = [[row[i] for i in shown] for row in rows]
+        return render_table([columns[i] for i in shown], cells, notes=map(_format_warning, self.warnings))
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: the interval of each verdict that has one."""
+        return [verdict.interval.span(verdict.evaluator) for verdict in self if verdict.interval]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row a verdict."""
+        return build_frame(verdict.cells() for verdict in self)
 
 
 def _format_warning(warning: Mapping[str, Any]) -> str:
@@ -254,61 +294,3 @@ def _format_scope(value: object) -> str:
     if not isinstance(value, Mapping):
         return str(value)
     return ", ".join(f"{name} {_format_scope(one)}" for name, one in value.items())
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryPoint:
-    """One captured score."""
-
-    id: str
-    created_at: str
-    score: float
-    passed: bool | None
-    evaluation_id: str | None
-    source: str = "evaluation"
-    experiment_id: str | None = None
-    config_id: str | None = None
-    output_id: str | None = None
-    example_id: str | None = None
-
-    @classmethod
-    def read(cls, body: Mapping[str, Any]) -> HistoryPoint:
-        """Read a point of /v1/history: an evaluation's has its id, an experiment's says which output it judged."""
-        origin = ("source", "experiment_id", "config_id", "output_id", "example_id")
-        known = {name: body[name] for name in origin if name in body}
-        return cls(body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **known)
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The captured scores of one evaluator under one profile: a page of them, and the interval of the newest 1000."""
-
-    evaluator: str
-    profile: str
-    n: int
-    n_total: int
-    mean: float | None
-    pass_rate: float | None
-    interval: Interval | None
-    points: tuple[HistoryPoint, ...]
-    next_cursor: str | None
-
-    @classmethod
-    def read(cls, body: HistoryBody) -> History:
-        """Read the answer of /v1/history."""
-        points = (HistoryPoint.read(one) for one in body["points"])
-        return cls(
-            evaluator=body["evaluator_id"],
-            profile=body["profile_name"],
-            n=body["n"],
-            n_total=body["n_total"],
-            mean=body["mean"],
-            pass_rate=body["pass_rate"],
-            interval=Interval.read(body.get("confidence_interval")),
-            points=tuple(points),
-            next_cursor=body.get("next_cursor"),
-        )
-
-    def __str__(self) -> str:
-        mean = "" if self.mean is None else f", mean score {self.mean:.3f}"
-        return f"{self.evaluator} {self.profile}: {self.n_total} scores{mean}; {self.interval}"

@@ -12,11 +12,16 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalsvc.client.results.metrics import Metric
+from evalsvc.client.results.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
+from evalsvc.client.results.metrics import Metric, Metrics
 from evalsvc.client.results.rows import Row
 from evalsvc.client.scoring.estimates import wilson_interval
+
+if TYPE_CHECKING:
+    import pandas
 
 Label = Callable[[Any], object]
 RESAMPLES = 1000
@@ -40,7 +45,7 @@ class LabelShares:
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(Plottable):
     """Row i, column j of `matrix`: examples of class i that were said to be of class j.
 
     `n`, `n_error` (no output), `n_na` (nothing is expected) and `n_unreadable` (no label) add up to `N`.
@@ -58,6 +63,32 @@ class Confusion:
     n_na: int = 0
     seed: int = 0
     covers: str = field(default="new data")
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: accuracy and mean F1, and the recall of each class."""
+        recalls = [one.recall.span(f"recall of {one.label}") for one in self.classes]
+        return [self.accuracy.span(), self.macro_f1.span(), *recalls]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return the matrix: a row for each label that was right, a column for each that was said."""
+        return build_frame(
+            {"expected": label, **dict(zip(self.labels, counts, strict=True))}
+            for label, counts in zip(self.labels, self.matrix, strict=False)
+        )
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook: the matrix, and how well each class is told from the others."""
+        pairs = zip(self.labels, self.matrix, strict=False)
+        matrix = [[label, *map(str, counts)] for label, counts in pairs]
+        classes: list[list[Cell]] = [
+            [one.label, *(share.span() for share in (one.precision, one.recall, one.f1))] for one in self.classes
+        ]
+        caption = f"{self.n} of {self.N}, {self.n_error} failed, {self.n_na} without an expectation"
+        return (
+            render_table(("expected, and what was said", *self.labels), matrix, caption=caption)
+            + render_table(("class", "precision", "recall", "F1"), classes)
+            + Metrics({one.name: one for one in (self.accuracy, self.macro_f1)}).drawn()
+        )
 
 
 def count_confusion(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.errors import NotFoundError
+from evalsvc.client.results.drawing import DrawnInterval, Plottable
 from evalsvc.client.results.files import read_result, write_result
 from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.metrics import Metrics
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class EvaluationResult:
+class EvaluationResult(Plottable):
     """The rows and estimates of one config; partial while it runs (`is_final` is False).
 
     Nothing about the runnable but its name is kept; `parameters` holds what the caller said about it.
@@ -59,6 +60,10 @@ class EvaluationResult:
         """Draw it in a notebook: how it stands, and each estimate with its interval and what that covers."""
         partial = "" if self.is_final else ", so far"
         return self.metrics.drawn(f"{self._standing} ({self.state}{partial})")
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: each estimate."""
+        return self.metrics.spans()
 
     @property
     def _standing(self) -> str:

@@ -12,8 +12,9 @@ from typing import Any, Self, cast
 import httpx
 
 from evalsvc.client.results.bodies import EvaluateBody, HistoryBody
-from evalsvc.client.results.samples import SampleResult
-from evalsvc.client.results.verdicts import EvaluateResult, History
+from evalsvc.client.results.history import History
+from evalsvc.client.results.samples import SampleResult, SampleResults
+from evalsvc.client.results.verdicts import EvaluateResult
 from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, normalise_evaluators, split_evaluator
 from evalsvc.client.service.experiments_api import ExperimentsApi
 from evalsvc.client.service.samples import build_body, split_samples
@@ -134,7 +135,7 @@ class Service:
         tags: Mapping[str, str] | None = None,
         wait: float | None = None,
         **fields: object,
-    ) -> list[SampleResult]:
+    ) -> SampleResults:
         """Judge many samples in few requests; return a result for each, in their order.
 
         A sample has the fields of `evaluate`: `{"output": …, "gold": …}`. What it does not say, such as `evaluators`,
@@ -145,7 +146,7 @@ class Service:
         shared |= {"app": app, "project": project, "tags": tags, "strategy": strategy}
         if interval is not None:
             shared["strategy"] = _build_interval_options(strategy, interval)
-        results: list[SampleResult] = []
+        results = SampleResults()
         for part in split_samples(samples):
             content, seconds = build_body(shared, part), self._timeout if wait is None else wait
             results += self._ask_batch(content, time.monotonic() + seconds, offset=len(results))

@@ -1,0 +1,99 @@
+"""What `history` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.results.bodies import HistoryBody
+from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
+from evalsvc.client.results.verdicts import Interval
+
+if TYPE_CHECKING:
+    import pandas
+
+SHOWN = 20
+"""Scores that a notebook shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """One captured score."""
+
+    id: str
+    created_at: str
+    score: float
+    passed: bool | None
+    evaluation_id: str | None
+    source: str = "evaluation"
+    experiment_id: str | None = None
+    config_id: str | None = None
+    output_id: str | None = None
+    example_id: str | None = None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> HistoryPoint:
+        """Read a point of /v1/history: an evaluation's has its id, an experiment's says which output it judged."""
+        origin = ("source", "experiment_id", "config_id", "output_id", "example_id")
+        known = {name: body[name] for name in origin if name in body}
+        return cls(body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **known)
+
+
+@dataclass(frozen=True, slots=True)
+class History(Plottable):
+    """The captured scores of one evaluator under one profile: a page of them, and the interval of the newest 1000."""
+
+    evaluator: str
+    profile: str
+    n: int
+    n_total: int
+    mean: float | None
+    pass_rate: float | None
+    interval: Interval | None
+    points: tuple[HistoryPoint, ...]
+    next_cursor: str | None
+
+    @classmethod
+    def read(cls, body: HistoryBody) -> History:
+        """Read the answer of /v1/history."""
+        points = (HistoryPoint.read(one) for one in body["points"])
+        return cls(
+            evaluator=body["evaluator_id"],
+            profile=body["profile_name"],
+            n=body["n"],
+            n_total=body["n_total"],
+            mean=body["mean"],
+            pass_rate=body["pass_rate"],
+            interval=Interval.read(body.get("confidence_interval")),
+            points=tuple(points),
+            next_cursor=body.get("next_cursor"),
+        )
+
+    def __str__(self) -> str:
+        mean = "" if self.mean is None else f", mean score {self.mean:.3f}"
+        return f"{self.evaluator} {self.profile}: {self.n_total} scores{mean}; {self.interval}"
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: the interval."""
+        return [self.interval.span(f"{self.evaluator} {self.profile}")] if self.interval else []
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook: the interval, and the newest scores."""
+        caption = f"{self.evaluator} {self.profile}: {self.n_total} scores"
+        drawn = render_table(("interval", "of"), [(one, self._covers) for one in self.spans()], caption=caption)
+        points = [[one.created_at, f"{one.score:g}", _word(one.passed), one.source] for one in self.points[:SHOWN]]
+        return drawn + render_table(("at", "score", "passed", "from"), points)
+
+    @property
+    def _covers(self) -> str:
+        return self.interval.covers if self.interval else ""
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row for each score of this page."""
+        return build_frame(asdict(one) for one in self.points)
+
+
+def _word(passed: bool | None) -> str:
+    return "" if passed is None else "yes" if passed else "no"
