@@ -19,15 +19,13 @@ def name_side(api: ExperimentsApi, text: str) -> dict[str, str]:
 
 
 def ask_gate(
-    api: ExperimentsApi,
-    candidate: Mapping[str, str],
-    baseline: Mapping[str, str] | None,
-    rules: Sequence[Mapping[str, Any]],
-    **options: object,
+    api: ExperimentsApi, rules: Sequence[Mapping[str, Any]], subject: Mapping[str, object], **options: object
 ) -> DecisionAnswer:
-    """Let the service decide about a candidate, and keep the decision with its evidence."""
-    body: dict[str, object] = {"candidate": dict(candidate), "rules": [dict(one) for one in rules]}
-    body |= {} if baseline is None else {"baseline": dict(baseline)}
+    """Let the service decide, and keep the decision with its evidence.
+
+    `subject` is what it decides about: a `candidate`, with or without a `baseline`, or a `history`.
+    """
+    body: dict[str, object] = {**subject, "rules": [dict(one) for one in rules]}
     body |= {name: value for name, value in options.items() if value is not None}
     answer: dict[str, Any] = api.transport.post(ADDRESS, body)
     return DecisionAnswer.read(answer["gate"])

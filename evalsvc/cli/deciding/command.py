@@ -18,6 +18,7 @@ from evalsvc.cli.looking.following import follow
 from evalsvc.cli.options import Refused, client_options, report_options
 from evalsvc.cli.report import Report
 from evalsvc.client.client import Client
+from evalsvc.client.service.evaluators import build_evaluator_entry
 from evalsvc.client.service.experiments_api import ExperimentsApi
 
 Answer = TypeVar("Answer")
@@ -55,8 +56,9 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 
 
 @click.command("gate", cls=TroubleCommand, epilog=EPILOG)
-@click.option("--candidate", required=True, metavar="EXPERIMENT[:CONFIG]", help="What may go out; by id or name.")
+@click.option("--candidate", metavar="EXPERIMENT[:CONFIG]", help="What may go out; by id or name.")
 @click.option("--baseline", metavar="EXPERIMENT[:CONFIG]", help="What it is compared with, example by example.")
+@click.option("--history", metavar="EVALUATOR[/PROFILE]", help="In place of a candidate: what has been captured.")
 @click.option(
     "--rule", "rule_texts", multiple=True, help="METRIC [p95] not_worse_by|better_by|at_least|at_most NUMBER."
 )
@@ -66,6 +68,8 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 @click.option("--covers", type=click.Choice(["new_data", "this_set"]), help="What the decision is about.")
 @click.option("--looks", type=click.Choice(["one", "watched"]),
               help="watched: may be asked as often as you like while answers come in.")  # fmt: skip
+@click.option("--benchmark", help="Many candidates are tried on these examples, and each spends of the same error.")
+@click.option("--name", help="Shown in lists and reports.")
 @click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="For a pull request.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="For a build server.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="For people.")
@@ -73,9 +77,10 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 @report_options
 @client_options
 def decide_gate(
-    *, candidate: str, baseline: str | None, rule_texts: tuple[str, ...], rules_path: Path | None,
-    level: float | None, covers: str | None, looks: str | None, markdown: Path | None, junit: Path | None,
-    html: Path | None, no_wait: bool, report: Report, client: Client,
+    *, candidate: str | None, baseline: str | None, history: str | None, rule_texts: tuple[str, ...],
+    rules_path: Path | None, level: float | None, covers: str | None, looks: str | None, benchmark: str | None,
+    name: str | None, markdown: Path | None, junit: Path | None, html: Path | None, no_wait: bool, report: Report,
+    client: Client,
 ) -> None:  # fmt: skip
     """Decide about a candidate, against a baseline or a limit.
 
@@ -85,12 +90,16 @@ def decide_gate(
     rules = read_rules(rule_texts, rules_path)
     if not rules:
         raise Refused('A gate needs a rule: pass --rule "accuracy not_worse_by 0.02", or --rules FILE.')
+    if (candidate is None) == (history is None):
+        raise Refused("A gate decides about a --candidate EXPERIMENT[:CONFIG], or about a --history EVALUATOR.")
     api = client.experiments_api
-    sides = [name_side(api, text) for text in (candidate, baseline) if text]
+    texts = {"candidate": candidate, "baseline": baseline}
+    sides = {word: name_side(api, text) for word, text in texts.items() if text}
     if not no_wait and looks != "watched":
-        _wait_for(api, [side["experiment_id"] for side in sides], report)
+        _wait_for(api, [side["experiment_id"] for side in sides.values()], report)
+    subject = {**sides, **({"history": build_evaluator_entry(history)} if history else {})}
     decision = ask_gate(
-        api, sides[0], sides[1] if baseline else None, rules, level=level, covers=covers, looks=looks
+        api, rules, subject, level=level, covers=covers, looks=looks, benchmark=benchmark, name=name
     )  # fmt: skip
     for path, kind in ((markdown, "md"), (junit, "junit"), (html, "html")):
         if path is not None:

@@ -10,17 +10,6 @@ from typing import Any
 EXIT_STATUS = {"pass": 0, "fail": 1, "undecided": 2}
 TROUBLE = 3
 """Exit status when nothing was decided: the service was not reached, or a rule cannot be asked."""
-WORDS = {
-    "pass": "every rule is shown to hold",
-    "fail": "the opposite of a rule is shown",
-    "undecided": "these examples cannot tell; more are needed",
-}
-KIND_WORDS = {
-    "not_worse_by": "not worse by",
-    "better_by": "better by",
-    "at_least": "at least",
-    "at_most": "at most",
-}
 MOST_REGRESSIONS = 5
 LONGEST_TEXT = 100
 
@@ -46,41 +35,36 @@ class DecisionAnswer:
 
     def lines(self) -> Iterator[str]:
         """Yield the decision, each rule with its numbers, and the worst regressions."""
-        covers = str(self.raw.get("covers") or "").replace("_", " ")
-        facts = ", ".join(part for part in (f"gate {self.id}", f"level {self.raw.get('level')}", covers) if part)
-        yield f"{self.outcome.upper()}: {WORDS.get(self.outcome, '')} ({facts})"
+        covers = str(self.raw["covers"]).replace("_", " ")
+        yield f"{self.raw['summary']} (gate {self.id}, level {self.raw['level']:g}, {covers})"
         for rule in self.rules:
-            yield f"  {rule['outcome']:<9} {rule_line(rule)}"
-        regressions = self.raw.get("regressions") or ()
+            yield f"  {rule['outcome']:<10} {rule_line(rule)}"
+        regressions = self.raw["regressions"]
         if regressions:
-            yield f"{len(regressions)} regressions, the worst first:"
+            yield f"Worse than the baseline, the worst first ({min(len(regressions), MOST_REGRESSIONS)} shown):"
         for one in regressions[:MOST_REGRESSIONS]:
             yield f"  {_regression_line(one)}"
+        if self.raw["warnings"]:
+            yield f"Warnings: {', '.join(self.raw['warnings'])}"
 
 
 def rule_line(rule: Mapping[str, Any]) -> str:
-    """Return a rule with its estimate, its interval, what it was counted on, and what would settle it."""
-    quantile = f" p{rule['quantile'] * 100:g}" if rule.get("quantile") else ""
-    asked = f"{rule['metric']}{quantile} {KIND_WORDS.get(rule['kind'], rule['kind'])} {rule['limit']:g}"
-    parts = [f"{asked}: {_estimate(rule)}, n = {rule.get('n')}"]
-    if rule.get("n_improved") is not None:
-        parts.append(f"{rule['n_improved']} improved, {rule['n_regressed']} regressed, {rule['n_unchanged']} unchanged")
-    if rule["outcome"] == "undecided" and rule.get("about_n_more"):
-        parts.append(f"about {rule['about_n_more']} more examples would settle it")
-    if rule["outcome"] == "undecided" and rule.get("smallest_effect") is not None:
-        parts.append(f"the smallest effect that so many can show is {rule['smallest_effect']:.3g}")
-    return "; ".join(parts)
-
-
-def _estimate(rule: Mapping[str, Any]) -> str:
-    if rule.get("estimate") is None:
-        return "no estimate"
-    ends = (rule.get("lower"), rule.get("upper"))
-    return f"{rule['estimate']:.3g} [{', '.join('open' if end is None else f'{end:.3g}' for end in ends)}]"
+    """Return what a rule asks, what it came to in the service's words, and what that was counted on."""
+    quantile = f" p{rule['quantile'] * 100:g}" if rule["quantile"] is not None else ""
+    parts = [f"{rule['metric']}{quantile} {rule['kind'].replace('_', ' ')} {rule['limit']:g}: {rule['says']}"]
+    if rule["n_improved"] is not None:
+        parts.append(
+            f"{rule['n_improved']} improved, {rule['n_regressed']} regressed, {rule['n_unchanged']} unchanged."
+        )
+    if rule["outcome"] == "undecided" and rule["smallest_effect"] is not None:
+        parts.append(f"So many can show an effect of {rule['smallest_effect']:.3g}.")
+    return " ".join(parts)
 
 
 def _regression_line(one: Mapping[str, Any]) -> str:
-    return "; ".join(f"{name} {_shorten(value)}" for name, value in one.items() if value is not None)
+    sides = (("before", one["baseline"]), ("now", one["candidate"]))
+    told = "; ".join(f"{word} {_shorten(side['output'] or side['error_code'])}" for word, side in sides)
+    return f"{one['metric']} of {one['example_id']}: {_shorten(one['input'])}; {told}"
 
 
 def _shorten(value: object) -> str:

@@ -53,7 +53,7 @@ class GateFixture:
         __tracebackhide__ = True
         try:
             sides = self._find_sides(candidate, baseline, data, evaluators)
-            found = ask_gate(self.client.experiments_api, sides[0], sides[1], read_rules(rules), **options)
+            found = ask_gate(self.client.experiments_api, read_rules(rules), sides, **options)
         except (ClientError, ClickException) as exc:
             pytest.fail(f"The gate could not be asked, so nothing was decided. {exc}", pytrace=False)
         self.node.user_properties.append(("evalsvc_gate", found.id))
@@ -75,12 +75,11 @@ class GateFixture:
 
     def _find_sides(
         self, candidate: Side, baseline: Side | None, data: str | Path | None, evaluators: Evaluators
-    ) -> tuple[Mapping[str, str], Mapping[str, str] | None]:
+    ) -> dict[str, Mapping[str, str]]:
         given = {CANDIDATE: candidate} | ({} if baseline is None else {BASELINE: baseline})
         functions = {name: one for name, one in given.items() if not isinstance(one, str | EvaluationResult)}
         ran = self._run(functions, data, evaluators) if functions else {}
-        sides = {name: ran.get(name) or self._find_side(one) for name, one in given.items()}
-        return sides[CANDIDATE], sides.get(BASELINE)
+        return {name: ran.get(name) or self._find_side(one) for name, one in given.items()}
 
     def _find_side(self, side: Side) -> Mapping[str, str]:
         if isinstance(side, EvaluationResult):
