@@ -1,0 +1,90 @@
+"""Which pairs to judge next, where the question is which config is first.
+
+Two of the draws are looked at for each judgement: the strongest config of the one, and the strongest *other* config
+of the other meet. So the leader meets those that may yet be first, in proportion to how often they are, and what is
+clearly beaten rests (top-two Thompson sampling).
+
+References
+----------
+Russo (2020), Simple Bayesian algorithms for best-arm identification, Operations Research 68.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from evalsvc.stats.ranking.ranking import Ranking
+
+GROWTH, FIRST_ROUND = 1.5, 2
+Pair = tuple[int, int]
+
+
+def next_pairs(ranking: Ranking, left: Mapping[Pair, int], size: int, *, seed: int) -> Counter[Pair]:
+    """Return how often each pair is to be judged next, `size` judgements in all, or as many as are left.
+
+    Where nothing is left of a pair, its two configs meet others instead, those of about their strength first.
+    """
+    rng = np.random.default_rng(seed)
+    chosen = ranking.drawn[rng.integers(len(ranking.drawn), size=(2, size))]
+    first = chosen[0].argmax(axis=1)
+    chosen[1, np.arange(size), first] = -np.inf
+    second = chosen[1].argmax(axis=1)
+    wanted = Counter((min(a, b), max(a, b)) for a, b in zip(first.tolist(), second.tolist(), strict=True))
+    found = Counter({pair: min(n, left.get(pair, 0)) for pair, n in wanted.items()})
+    for pair, n in wanted.items():
+        _spill(ranking, left, pair, n - found[pair], found)
+    return +found
+
+
+def _spill(ranking: Ranking, left: Mapping[Pair, int], pair: Pair, n: int, found: Counter[Pair]) -> None:
+    """Give what a pair has no example for to other pairs of its configs, in turn."""
+    while n > 0:
+        open_pairs = [other for other in left if left[other] > found[other]]
+        near = [other for other in open_pairs if set(other) & set(pair)] or open_pairs
+        if not near:
+            return
+        for other in sorted(near, key=lambda one: _distance(ranking, one))[: max(2, n)]:
+            given = min(-(-n // 2), left[other] - found[other])
+            found[other], n = found[other] + given, n - given
+            if n <= 0:
+                return
+
+
+def _distance(ranking: Ranking, pair: Pair) -> float:
+    first, second = (ranking.placed[i].strength or 0.0 for i in pair)
+    return abs(first - second)
+
+
+def round_size(n_pairs: int, n_judged: int) -> int:
+    """Return how many judgements the next round has; rounds grow, so that there are few looks."""
+    return max(FIRST_ROUND * n_pairs, math.ceil(n_judged * (GROWTH - 1.0)))
+
+
+def most_looks(n_pairs: int, n_examples: int) -> int:
+    """Return after how many rounds everything would be judged."""
+    judged, looks = FIRST_ROUND * n_pairs, 1
+    while judged < n_pairs * n_examples:
+        judged, looks = judged + round_size(n_pairs, judged), looks + 1
+    return looks
+
+
+def look_level(level: float, looks: int) -> float:
+    """Return the level of each look with which all of them hold together."""
+    return 1.0 - (1.0 - level) / looks
+
+
+def is_first_settled(ranking: Ranking) -> bool:
+    """Say whether one config is better than every other."""
+    n = len(ranking.placed)
+    return bool((ranking.is_better.sum(axis=1) == n - 1).any())
+
+
+def is_close_enough(ranking: Ranking, half_width: float) -> bool:
+    """Say whether the leader's difference from all that may be better yet is known to within `half_width`."""
+    leader = ranking.order[0]
+    rivals = [i for i in range(len(ranking.placed)) if i != leader and not ranking.is_better[leader, i]]
+    return all(ranking.upper[leader, i] - ranking.lower[leader, i] <= 2.0 * half_width for i in rivals)

@@ -1,0 +1,162 @@
+"""Rankings: against choix, an optimiser of scipy and by hand; and what they say of few, equal and unconnected configs."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from evalsvc.stats.ranking.davidson import fit
+from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, Matches
+from evalsvc.stats.ranking.ranking import rank
+
+WINS = [[0, 3, 3, 6, 4], [1, 0, 6, 5, 6], [3, 2, 0, 3, 3], [2, 1, 3, 0, 1], [0, 2, 2, 4, 0]]
+# `choix.opt_pairwise(5, data, alpha=0.005)` of choix 0.4.1, on the same 60 matches.
+OF_CHOIX = [0.74269444, 0.60245278, -0.15629849, -0.74041578, -0.44843295]
+
+
+def strengths(matches: Matches, **options: Any) -> list[float]:
+    found = fit(matches.n_configs, matches.pairs, matches.counts, with_ties=matches.has_ties, **options)
+    return [float(strength) for strength in found.strengths[0]]
+
+
+def match_list(wins: list[list[int]]) -> Matches:
+    rows = [(0, i, j, FIRST) for i, row in enumerate(wins) for j, n in enumerate(row) for _ in range(n)]
+    return Matches.of(len(wins), rows)
+
+
+def played(n: int, outcome: Any, n_configs: int = 2) -> Matches:
+    """Every pair on every example; `outcome` tells who wins."""
+    pairs = list(itertools.combinations(range(n_configs), 2))
+    return Matches.of(n_configs, [(e, i, j, outcome(e, i, j)) for e in range(n) for i, j in pairs])
+
+
+def by_chance(seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return lambda e, i, j: int(rng.integers(3))
+
+
+def test_without_ties_it_is_choix() -> None:
+    assert strengths(match_list(WINS)) == pytest.approx(OF_CHOIX, abs=1e-6)
+
+
+def test_with_ties_it_is_the_optimum_that_scipy_finds() -> None:
+    rng = np.random.default_rng(4)
+    rows = [(e, *sorted(rng.choice(4, 2, replace=False)), int(rng.integers(3))) for e in range(80)]
+    matches = Matches.of(4, [(int(e), int(i), int(j), o) for e, i, j, o in rows])
+
+    def loss(place: np.ndarray[Any, Any]) -> float:
+        total = 0.005 * float(place @ place)
+        for _, i, j, outcome in rows:
+            gap = place[i] - place[j]
+            logs = [gap / 2, place[4], -gap / 2]
+            total += float(np.logaddexp.reduce(logs)) - logs[outcome]
+        return total
+
+    expected = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-8}).x
+
+    assert strengths(matches) == pytest.approx(expected[:4], abs=1e-5)
+
+
+def test_by_hand_two_configs_with_ties() -> None:
+    # 6 wins, 2 losses: the odds of decided ones are 3 to 1 whatever the ties, so the gap is ln 3.
+    matches = Matches.of(2, [(e, 0, 1, FIRST if e < 6 else SECOND if e < 8 else TIE) for e in range(16)])
+
+    first, second = strengths(matches, penalty=1e-9)
+
+    assert first - second == pytest.approx(np.log(3), abs=1e-6)
+    assert first + second == pytest.approx(0, abs=1e-6)
+
+
+def test_the_order_of_sides_does_not_matter() -> None:
+    rows = [(e, 0, 1, FIRST if e % 3 else SECOND) for e in range(30)]
+    turned = [(e, 1, 0, SECOND - outcome) for e, _, _, outcome in rows]
+
+    assert strengths(Matches.of(2, rows)) == strengths(Matches.of(2, turned))
+
+
+def test_one_that_wins_everything_has_an_open_end() -> None:
+    found = rank(played(50, lambda e, i, j: FIRST if i == 0 or e % 2 else SECOND, 3))
+
+    top, *others = found.placed
+    assert top.upper is None
+    assert top.lower is not None
+    assert (top.rank_from, top.rank_to) == (1, 1)
+    assert [place.lower for place in others] == [None, None]
+    assert np.isinf(found.upper[0, 1])
+    assert np.isfinite(found.upper[1, 2])
+
+
+def test_three_examples_prove_nothing() -> None:
+    found = rank(played(3, lambda e, i, j: FIRST))
+
+    assert [(place.rank_from, place.rank_to) for place in found.placed] == [(1, 2), (1, 2)]
+
+
+def test_ten_wins_of_ten_do() -> None:
+    found = rank(played(10, lambda e, i, j: FIRST))
+
+    assert [(place.rank_from, place.rank_to) for place in found.placed] == [(1, 1), (2, 2)]
+
+
+def test_one_example_says_nothing() -> None:
+    found = rank(played(1, lambda e, i, j: FIRST, 3))
+
+    assert {(place.rank_from, place.rank_to) for place in found.placed} == {(1, 3)}
+
+
+def test_sixteen_equal_configs_have_no_confident_first() -> None:
+    found = rank(played(60, by_chance(7), 16))
+
+    assert min(place.rank_to for place in found.placed) > 1
+    assert max(place.first_share for place in found.placed) < 0.95
+
+
+def test_ties_everywhere_are_no_difference_and_no_knowledge() -> None:
+    found = rank(played(100, lambda e, i, j: TIE, 3))
+
+    assert [place.strength for place in found.placed] == pytest.approx([0, 0, 0])
+    assert {(place.rank_from, place.rank_to) for place in found.placed} == {(1, 3)}
+
+
+def test_groups_that_never_met_are_not_ranked_against_each_other() -> None:
+    rows = [(e, i, j, FIRST if e % 5 else SECOND) for e in range(100) for i, j in ((0, 1), (2, 3))]
+
+    found = rank(Matches.of(5, rows))
+
+    assert found.graph.groups() == [[0, 1], [2, 3], [4]]
+    assert [(place.rank_from, place.rank_to) for place in found.placed] == [(1, 4), (2, 5), (1, 4), (2, 5), (1, 5)]
+    assert found.placed[4].strength is None
+    assert not np.isfinite(found.lower[0, 2])
+
+
+def test_no_judgement_ranks_nobody() -> None:
+    found = rank(Matches.of(3, []))
+
+    assert {(place.strength, place.rank_from, place.rank_to) for place in found.placed} == {(None, 1, 3)}
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    matches = played(20, by_chance(1), 4)
+
+    assert rank(matches, seed=3).placed == rank(matches, seed=3).placed
+    assert rank(matches, seed=3).placed != rank(matches, seed=4).placed
+
+
+def test_judgements_of_one_example_count_together() -> None:
+    # The same outcome on each example for ten pairs says as much as one pair does, and not ten times as much.
+    together = [(e, i, 5 + i, FIRST if e % 3 else SECOND) for e in range(40) for i in range(5)]
+    alone = rank(Matches.of(2, [(e, 0, 1, FIRST if e % 3 else SECOND) for e in range(40)]))
+
+    found = rank(Matches.of(10, together))
+
+    assert found.placed[0].n_examples == alone.placed[0].n_examples == 40
+    assert found.placed[0].upper == pytest.approx(alone.placed[0].upper, abs=0.15)
+
+
+def test_a_config_against_itself_is_refused() -> None:
+    with pytest.raises(ValueError, match="two different configs"):
+        Matches.of(2, [(0, 1, 1, FIRST)])
