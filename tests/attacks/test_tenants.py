@@ -146,6 +146,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("delete", "/v1/reviews/{id}"): None,
     ("post", "/v1/reviews/{id}/lease"): {},
     ("post", "/v1/reviews/{id}/close"): None,
+    ("post", "/v1/reviews/{id}/links"): {"name": "new", "expires_in_seconds": 60},
+    ("delete", "/v1/reviews/{id}/links/{link_id}"): None,
     ("post", "/v1/reviews/{id}/items/{item_id}/answers"): {"lease_token": NOWHERE, "answers": []},
     ("post", "/v1/reviews/{id}/items/{item_id}/skip"): {"lease_token": NOWHERE},
 }
@@ -196,6 +198,7 @@ def belongings() -> Belongings:
     endpoint_id = new_endpoint(alice, url=f"https://{MARK}hook.example.com/", rules={"profiles": [MARK]})["id"]
     delivery_id = send_test_event(alice, endpoint_id)["id"]
     review = new_review(alice, {"outputs": {"experiment_id": run.id}}, criteria, name=MARK, instructions=MARK)
+    link = alice.post(f"/v1/reviews/{review['id']}/links", {"name": MARK, "expires_in_seconds": 600}).json()["link"]
     item = f"{review['id']}/{take(alice, review)['item_id']}"
     rules = [{"metric": "accuracy", "at_least": 0.5}]
     candidate = {"experiment_id": run.id, "config": run.configs[1]}
@@ -216,6 +219,7 @@ def belongings() -> Belongings:
         **{path: endpoint_id for _, path in operations() if path.startswith("/v1/event-endpoints/{")},
         **{path: delivery_id for _, path in operations() if path.startswith("/v1/event-deliveries/{")},
         **{path: review["id"] for _, path in operations() if path.startswith("/v1/reviews/{")},
+        **{path: f"{review['id']}/{link['id']}" for _, path in operations() if "{link_id}" in path},
         **{path: item for _, path in operations() if "{item_id}" in path},
         "/v1/connections/{id}": connection_id,
         "/v1/connections/{id}/test": connection_id,

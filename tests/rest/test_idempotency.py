@@ -245,6 +245,7 @@ NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate", "/v1/t
     "/v1/event-endpoints/{id}/rotate",
     # It takes a zip file: tests/reports/test_bundles.py sends one twice.
     "/v1/experiments/import",
+    "/v1/reviews/{id}/links",
 }
 
 

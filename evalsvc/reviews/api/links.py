@@ -1,0 +1,101 @@
+"""/v1/reviews/{id}/links: doors for reviewers without an account."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, shape_of
+from evalsvc.rest.bodies.fields import StrictText
+from evalsvc.rest.idempotency import release_claim
+from evalsvc.reviews import links
+from evalsvc.reviews.selectors import get_review, list_links
+
+
+class ReviewLinkIn(serializers.Serializer[Any]):
+    """A new link."""
+
+    name = StrictText(max_length=100)
+    expires_in_seconds = serializers.IntegerField(min_value=60, max_value=links.LONGEST_SECONDS)
+
+
+class ReviewLinkOut(AnswerShape):
+    """A link without its token. `link:<id>` is the reviewer of its holder's answers."""
+
+    id: uuid.UUID
+    name: str
+    expires_at: Moment
+    revoked_at: Moment | None
+    created_at: Moment
+
+
+class NewReviewLinkOut(ReviewLinkOut):
+    """A link with its address, readable this once."""
+
+    url: str
+
+
+class NewReviewLinkAnswer(AnswerShape):
+    """One link, with its address."""
+
+    link: NewReviewLinkOut
+
+
+class ReviewLinkList(AnswerShape):
+    """The links of a review, the newest first."""
+
+    links: list[ReviewLinkOut]
+
+
+class ReviewLinksView(AccountView):
+    """The links of a review."""
+
+    bare = ("GET",)
+
+    @extend_schema(operation_id="list_review_links", tags=["reviews"], responses=answers_with(ReviewLinkList))
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """List the links, the newest first; their addresses are never shown again."""
+        review = get_review(account=self.account, id=id)
+        rows = list_links(account=self.account, review=review)
+        return Response(ReviewLinkList(links=[shape_of(row, ReviewLinkOut) for row in rows]))
+
+    @extend_schema(
+        operation_id="create_review_link",
+        tags=["reviews"],
+        request=ReviewLinkIn,
+        responses={201: answer_with(NewReviewLinkAnswer)},
+    )
+    def post(self, request: Request, id: uuid.UUID) -> Response:
+        """Make a link, and answer with its address, this once. It opens the page of this review and nothing else."""
+        get_review(account=self.account, id=id)
+        asked = checked(ReviewLinkIn(data=request.data))
+        row, token = links.issue_link(account=self.account, review_id=id, actor=self.caller.actor, **asked)
+        if self.claim is not None:
+            # What is kept for a repeated Idempotency-Key would keep the token.
+            release_claim(self.claim)
+            self.claim = None
+        url = request.build_absolute_uri(f"/reviews/{id}/enter/{token}")
+        return Response(NewReviewLinkAnswer(link=shape_of(row, NewReviewLinkOut, url=url)), status=201)
+
+
+class ReviewLinkView(AccountView):
+    """One link."""
+
+    bare = ("DELETE",)
+
+    @extend_schema(
+        operation_id="revoke_review_link",
+        tags=["reviews"],
+        responses={204: OpenApiResponse(description="It opens nothing any more.")},
+    )
+    def delete(self, request: Request, id: uuid.UUID, link_id: uuid.UUID) -> Response:
+        """End a link: the next thing that its holder does is refused. What they have answered stays."""
+        get_review(account=self.account, id=id)
+        links.revoke_link(account=self.account, review_id=id, id=link_id, actor=self.caller.actor)
+        return Response(status=204)

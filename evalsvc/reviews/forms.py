@@ -1,0 +1,193 @@
+"""An item as a page shows it: texts, questions with the buttons that answer them, and what a form has sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.values import Category
+from evalsvc.reviews.answering import Said
+from evalsvc.reviews.content import as_shown, content_of
+from evalsvc.reviews.models import Review, ReviewAnswer
+from evalsvc.reviews.questions import FIRST, SECOND, TIE, Question, Type, questions_of
+from evalsvc.reviews.selectors import list_answers
+
+SHOWN_CHARACTERS = 1200
+MOST_BUTTONS = 9
+PREFIX = "q-"
+PAIR_OPTIONS = ((FIRST, "First is better"), (SECOND, "Second is better"), (TIE, "Equally good"))
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedText:
+    """A text whose end is folded away where it is long."""
+
+    title: str
+    head: str
+    rest: str = ""
+    scores: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOption:
+    """One answer that can be chosen, with the key that chooses it."""
+
+    value: str
+    label: str
+    key: int | None
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForm:
+    """A question with its options, or with a field for a number or a text."""
+
+    field: str
+    name: str
+    description: str | None
+    options: Sequence[AnswerOption]
+    kind: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemForm:
+    """All of an item's page."""
+
+    row: ReviewAnswer
+    is_gone: bool
+    before: Sequence[FoldedText]
+    outputs: Sequence[FoldedText]
+    questions: Sequence[QuestionForm]
+    others: Sequence[str]
+    explanation: str
+
+    @property
+    def is_quick(self) -> bool:
+        """Say whether one press answers all."""
+        return len(self.questions) == 1 and 0 < len(self.questions[0].options) <= MOST_BUTTONS
+
+
+def folded(title: str, text: str, scores: Sequence[Any] = ()) -> FoldedText:
+    """Return a text in two parts; what little would be left over is not folded."""
+    if len(text) <= SHOWN_CHARACTERS * 1.2:
+        return FoldedText(title, text, "", scores)
+    cut = text.rfind(" ", SHOWN_CHARACTERS - 100, SHOWN_CHARACTERS)
+    cut = SHOWN_CHARACTERS if cut < 0 else cut
+    return FoldedText(title, text[:cut], text[cut:], scores)
+
+
+def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | None = None) -> ItemForm:
+    """Return the page of the item in somebody's hands, with what they have said or typed. Within the scope."""
+    review, item = row.review, row.item
+    content = content_of(account=account, review=review, items=[item])[item.pk]
+    shown = as_shown(content, item)
+    titles = ("First", "Second") if review.kind == Review.Kind.PAIR else ("Output",)
+    before = [folded("Input", content.input)] if content.input else []
+    before += [folded(f"Context {i}", one) for i, one in enumerate(content.contexts, 1)]
+    before += [folded("Expected", content.expected)] if content.expected else []
+    others = list_answers(account=account, review=review, items=[item.pk]).exclude(pk=row.pk)
+    return ItemForm(
+        row,
+        content.is_gone,
+        before,
+        [folded(title, one.text, one.scores) for title, one in zip(titles, shown, strict=False)],
+        _questions(review, dict(row.said or {}), typed or {}),
+        [_words(review, one) for one in others] if review.show_answers else [],
+        (typed or {}).get("explanation", row.explanation or ""),
+    )
+
+
+def _questions(review: Review, said: Mapping[str, Any], typed: Mapping[str, str]) -> list[QuestionForm]:
+    if review.kind == Review.Kind.PAIR:
+        chosen = typed.get("choice") or said.get("choice")
+        options = [AnswerOption(value, label, i, value == chosen) for i, (value, label) in enumerate(PAIR_OPTIONS, 1)]
+        return [QuestionForm("choice", "Which is better?", None, options, "choice")]
+    return [_question(one, said.get(str(one.id), {}), typed) for one in questions_of(review.criteria)]
+
+
+def _question(question: Question, said: Mapping[str, Any], typed: Mapping[str, str]) -> QuestionForm:
+    field = f"{PREFIX}{question.id}"
+    chosen = typed.get(field) or _kept(question, said)
+    offered = _offered(question)
+    options = [
+        AnswerOption(value, label, i if i <= MOST_BUTTONS else None, value == chosen)
+        for i, (value, label) in enumerate(offered, 1)
+    ]
+    return QuestionForm(field, question.name, question.description, options, question.annotation_type, chosen)
+
+
+def _offered(question: Question) -> list[tuple[str, str]]:
+    if question.annotation_type == Type.BINARY:
+        return [("pass", "Pass"), ("fail", "Fail")]
+    return [(str(i), _label(one)) for i, one in enumerate(question.categories)]
+
+
+def _label(category: Category) -> str:
+    return category.label if category.label is not None else f"{category.score:g}"
+
+
+def _kept(question: Question, said: Mapping[str, Any]) -> str:
+    """Return an answer that is kept as a form has it."""
+    if not said:
+        return ""
+    if question.annotation_type == Type.BINARY:
+        return "pass" if said.get("value_pass") else "fail"
+    for i, one in enumerate(question.categories):
+        if _sent_for(one) == said:
+            return str(i)
+    value = said.get("value_text", said.get("value_score"))
+    return f"{value}"
+
+
+def _sent_for(category: Category) -> dict[str, Any]:
+    if category.label is not None:
+        return {"value_text": category.label}
+    return {"value_score": category.score}
+
+
+def said_in_form(review: Review, sent: Mapping[str, str]) -> Said:
+    """Return what a form says. What it does not answer is left to the service to refuse."""
+    explanation = sent.get("explanation", "").replace("\r\n", "\n").strip() or None
+    if review.kind == Review.Kind.PAIR:
+        return Said((), sent.get("choice"), explanation)
+    answers = [
+        {"criteria": str(one.id), **value}
+        for one in questions_of(review.criteria)
+        if (value := _value(one, sent.get(f"{PREFIX}{one.id}", ""))) is not None
+    ]
+    return Said(answers, None, explanation)
+
+
+def _value(question: Question, sent: str) -> dict[str, Any] | None:
+    match question.annotation_type:
+        case Type.BINARY:
+            return {"value_pass": sent == "pass"} if sent in ("pass", "fail") else None
+        case Type.TEXT:
+            return {"value_text": sent.replace("\r\n", "\n")} if sent.strip() else None
+        case Type.CONTINUOUS:
+            try:
+                return {"value_score": float(sent.replace(",", "."))}
+            except ValueError:
+                return None
+    if not sent.isdecimal() or int(sent) >= len(question.categories):
+        return None
+    return _sent_for(question.categories[int(sent)])
+
+
+def _words(review: Review, row: ReviewAnswer) -> str:
+    """Return what somebody else has said, in words."""
+    said = dict(row.said or {})
+    if review.kind == Review.Kind.PAIR:
+        words = dict(PAIR_OPTIONS)[said["choice"]]
+    else:
+        names = {str(one.id): one for one in questions_of(review.criteria)}
+        words = "; ".join(f"{names[id].name}: {_said_words(names[id], one)}" for id, one in said.items() if id in names)
+    return f"{words} ({row.explanation})" if row.explanation else words
+
+
+def _said_words(question: Question, said: Mapping[str, Any]) -> str:
+    kept = _kept(question, said)
+    return dict(_offered(question)).get(kept, kept)

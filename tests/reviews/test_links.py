@@ -1,0 +1,203 @@
+"""Links: each opens the page of one review to whoever holds it, until it ends, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client, override_settings
+from django.utils import timezone
+
+from evalsvc.reviews.models import ReviewLink
+from tests.conftest import Caller
+from tests.factories import ok
+from tests.rest.shapes import assert_problem
+from tests.reviews.shapes import REVIEWS, report, review_of_outputs
+
+BODY = {"name": "Dr. Ann", "expires_in_seconds": 3600}
+FIELD = re.compile(rb'name="(item|token|csrfmiddlewaretoken)" value="([^"]*)"')
+
+
+def new_link(caller: Caller, review: Any, **fields: Any) -> Any:
+    return ok(caller.post(f"{REVIEWS}/{review['id']}/links", BODY | fields), 201)["link"]
+
+
+def path_of(link: Any) -> str:
+    return "/" + link["url"].split("/", 3)[3]
+
+
+def visitor(link: Any = None, **options: Any) -> Client:
+    """A browser that has pressed the button of a link's page."""
+    client = Client(enforce_csrf_checks=True, **options)
+    if link is not None:
+        fields = fields_of(client.get(path_of(link)))
+        assert client.post(path_of(link), fields).status_code == 303
+    return client
+
+
+def fields_of(answer: Any) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in FIELD.findall(answer.content)}
+
+
+def row_of(link: Any) -> Any:
+    return ReviewLink.objects.using("system").filter(pk=link["id"])
+
+
+def test_its_address_is_shown_once(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    link = new_link(alice, review)
+
+    (listed,) = ok(alice.get(f"{REVIEWS}/{review['id']}/links"))["links"]
+    assert listed == {name: value for name, value in link.items() if name != "url"}
+    assert link["url"].rpartition(".")[2].encode() not in bytes(row_of(link).get().secret_hash)
+
+
+def test_its_holder_answers(alice: Caller) -> None:
+    review, criteria = review_of_outputs(alice)
+    link, path = new_link(alice, review), f"/reviews/{review['id']}"
+    client = visitor(link)
+    shown = client.get(path)
+    sent = client.post(path, fields_of(shown) | {f"q-{criteria['id']}": "pass"})
+
+    assert b"fine" in shown.content
+    assert (sent.status_code, sent["Location"]) == (303, path)
+    (item,) = ok(alice.get(f"{REVIEWS}/{review['id']}/items?status=complete"))["items"]
+    assert item["answers"][0]["reviewer"] == f"link:{link['id']}"
+
+
+def test_its_cookie_is_for_this_page_alone(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    cookie = visitor(new_link(alice, review)).cookies["review_link"]
+
+    assert cookie["path"] == f"/reviews/{review['id']}"
+    assert (cookie["httponly"], cookie["samesite"], 3500 < int(cookie["max-age"]) <= 3600) == (True, "Strict", True)
+
+
+def test_over_https_its_cookie_is_for_https_alone(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    with override_settings(SESSION_COOKIE_SECURE=True):
+        assert visitor(new_link(alice, review)).cookies["review_link"]["secure"]
+
+
+def test_following_it_alone_lets_nobody_in(alice: Caller) -> None:
+    """Programs that look into mails follow links."""
+    review, _ = review_of_outputs(alice)
+    client = Client()
+    answer = client.get(path_of(new_link(alice, review)))
+
+    assert answer.status_code == 200
+    assert "review_link" not in client.cookies
+
+
+def test_its_pages_are_kept_and_told_nowhere(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    link = new_link(alice, review)
+    client = visitor(link)
+    for answer in (client.get(path_of(link)), client.get(f"/reviews/{review['id']}")):
+        assert answer["Referrer-Policy"] == "strict-origin"
+        assert answer["Cache-Control"] == "no-store"
+        assert "noindex" in answer["X-Robots-Tag"]
+
+
+def test_it_opens_no_other_review(alice: Caller) -> None:
+    review, other = review_of_outputs(alice)[0], review_of_outputs(alice)[0]
+    link = new_link(alice, review)
+    client = visitor(link)
+    # Sent there by hand: a browser would not, as the cookie's path is another.
+    client.cookies["review_link"]["path"] = "/"
+
+    assert client.get(f"/reviews/{other['id']}").status_code == 302
+    assert client.get(path_of(link).replace(review["id"], other["id"])).status_code == 404
+    for path in ("/v1/reviews", "/admin/"):
+        assert client.get(path).status_code in (302, 401)
+
+
+def ended(alice: Caller, review: Any, link: Any) -> None:
+    row_of(link).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def revoked(alice: Caller, review: Any, link: Any) -> None:
+    for _ in range(2):
+        assert alice.call("DELETE", f"{REVIEWS}/{review['id']}/links/{link['id']}").status_code == 204
+
+
+def closed(alice: Caller, review: Any, link: Any) -> None:
+    ok(alice.post(f"{REVIEWS}/{review['id']}/close"))
+
+
+def deleted(alice: Caller, review: Any, link: Any) -> None:
+    alice.call("DELETE", f"{REVIEWS}/{review['id']}")
+
+
+def switched_off(alice: Caller, review: Any, link: Any) -> None:
+    from evalsvc.accounts.services import switch_account
+
+    switch_account(account=alice.account, is_on=False, reason="unpaid", actor="operator")
+
+
+@pytest.mark.parametrize("end", [ended, revoked, closed, deleted, switched_off])
+def test_it_ends(alice: Caller, end: Any) -> None:
+    review, criteria = review_of_outputs(alice)
+    link, path = new_link(alice, review), f"/reviews/{review['id']}"
+    client = visitor(link)
+    fields = fields_of(client.get(path))
+    end(alice, review, link)
+
+    assert client.get(path).status_code == 302
+    assert client.post(path, fields | {f"q-{criteria['id']}": "pass"}).status_code == 302
+    assert Client().get(path_of(link)).status_code == 404
+
+
+def test_it_cannot_be_guessed(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    path = path_of(new_link(alice, review))
+    for wrong in (path[:-1] + ("A" if path[-1] != "A" else "B"), f"/reviews/{review['id']}/enter/x", path + "A"):
+        assert Client().get(wrong).status_code == 404
+
+
+def test_guesses_are_counted(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    client = Client(REMOTE_ADDR="203.0.113.77")
+    codes = [client.get(f"/reviews/{review['id']}/enter/x").status_code for _ in range(101)]
+
+    assert codes[0] == 404
+    assert codes[-1] == 429
+
+
+def test_a_forged_cookie_opens_nothing(alice: Caller) -> None:
+    from django.core import signing
+
+    review, _ = review_of_outputs(alice)
+    public = row_of(new_link(alice, review)).get().public
+    client = Client()
+    for forged in (public, signing.dumps(public), signing.dumps(public, salt="evalsvc.review_link:other")):
+        client.cookies["review_link"] = forged
+        assert client.get(f"/reviews/{review['id']}").status_code == 302
+
+
+@pytest.mark.parametrize("seconds", [0, 59, 90 * 86400 + 1])
+def test_it_ends_within_ninety_days(alice: Caller, seconds: int) -> None:
+    review, _ = review_of_outputs(alice)
+    answer = alice.post(f"{REVIEWS}/{review['id']}/links", BODY | {"expires_in_seconds": seconds})
+
+    assert_problem(answer, "validation_failed", "/expires_in_seconds")
+
+
+def test_a_closed_review_gets_none(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    closed(alice, review, None)
+
+    assert_problem(alice.post(f"{REVIEWS}/{review['id']}/links", BODY), "review_closed")
+
+
+def test_it_is_audited_without_its_secret(alice: Caller) -> None:
+    from evalsvc.accounts.models import AuditEntry
+
+    review, _ = review_of_outputs(alice)
+    link = new_link(alice, review)
+    entry = AuditEntry.objects.using("system").get(account=alice.account, action="review_link.issued")
+
+    assert (entry.target, entry.detail) == (link["id"], {"review": review["name"]})
+    assert report(alice, review)["n_reviewers"] == 0
