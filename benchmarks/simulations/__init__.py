@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchmarks.simulations import histories, means, measured, pairs, rankings, watched
+from benchmarks.simulations import gates, histories, means, measured, pairs, rankings, watched
 from benchmarks.simulations.report import Table
 
 Family = Callable[[float, int], Iterator[Table]]
@@ -18,4 +18,5 @@ FAMILIES: dict[str, Family] = {
     "pairs": pairs.tables,
     "measured": measured.tables,
     "rankings": rankings.tables,
+    "gates": gates.tables,
 }
