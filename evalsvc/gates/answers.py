@@ -40,9 +40,9 @@ class GatedHistory(AnswerShape):
 class RuleResult(AnswerShape):
     """What a rule came to. Differences are positive where the candidate is better, in the unit of the metric.
 
-    `lower` and `upper` each hold at `level_of_ends`; the opposite was tested at `level_to_fail`. `smallest_effect` is
-    how far beyond the limit the truth must lie for so many examples to show it four times in five: in the unit of the
-    metric, or of the share within the limit for a quantile.
+    `lower` and `upper` each hold at `level_of_ends`, and both together at `interval_level`, which is lower; the
+    opposite was tested at `level_to_fail`. `smallest_effect` is how far beyond the limit the truth must lie for so many
+    examples to show it four times in five: in the unit of the metric, or of the share within the limit for a quantile.
     """
 
     metric: str
@@ -56,6 +56,7 @@ class RuleResult(AnswerShape):
     upper: float | None
     method: str
     level_of_ends: float
+    interval_level: float
     level_to_fail: float
     higher_is_better: bool
     n: int

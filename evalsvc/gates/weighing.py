@@ -87,6 +87,7 @@ def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: flo
         upper=upper,
         method="order-statistics" if rule.rule.quantile is not None else judged.ends.method,
         level_of_ends=1.0 - alpha,
+        interval_level=1.0 - 2.0 * alpha,
         level_to_fail=1.0 - judged.alpha_to_fail,
         higher_is_better=rule.higher_is_better,
         n=claim.n - claim.n_missing,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from evalsvc.gates.answers import RuleResult
 
@@ -19,9 +19,10 @@ def number_words(value: float | None) -> str:
     return "unknown" if value is None else f"{value + 0.0:.4g}"
 
 
-def rule_name(rule: RuleResult) -> str:
-    """Return what a rule asks, in a few words."""
-    what = f"p{100 * rule.quantile:g} of {rule.metric}" if rule.quantile is not None else rule.metric
+def rule_name(rule: RuleResult, shown: Callable[[str], str] = str) -> str:
+    """Return what a rule asks, in a few words; `shown` writes the name of its metric, which is a caller's text."""
+    metric = shown(rule.metric)
+    what = f"p{100 * rule.quantile:g} of {metric}" if rule.quantile is not None else metric
     return f"{what} {rule.kind.replace('_', ' ')} {number_words(rule.limit)}"
 
 
@@ -32,15 +33,25 @@ def rule_sentence(rule: RuleResult) -> str:
 
 def gate_summary(outcome: str, rules: Sequence[RuleResult], about_n_more: int | None) -> str:
     """Say what the gate decided, and why, in one sentence or two."""
+    return f"{VERDICTS[outcome]}. {gate_reason(outcome, rules, about_n_more)}"
+
+
+def gate_reason(
+    outcome: str, rules: Sequence[RuleResult], about_n_more: int | None, shown: Callable[[str], str] = str
+) -> str:
+    """Say why the gate decided so; `shown` writes names of metrics."""
     if outcome == "pass":
-        return (
-            f"Pass: all {len(rules)} rules are shown to hold." if len(rules) > 1 else "Pass: the rule is shown to hold."
-        )
-    named = "; ".join(rule_name(rule) for rule in rules if rule.outcome == outcome)
+        return f"All {len(rules)} rules are shown to hold." if len(rules) > 1 else "The rule is shown to hold."
+    named = "; ".join(rule_name(rule, shown) for rule in rules if rule.outcome == outcome)
     if outcome == "fail":
-        return f"Fail: the opposite is shown of: {named}."
+        return f"The opposite is shown of: {named}."
     more = f" About {about_n_more} more examples would settle it." if about_n_more else ""
-    return f"Undecided: these examples cannot tell: {named}.{more}"
+    return f"These examples cannot tell: {named}.{more}"
+
+
+def ends_words(rule: RuleResult) -> str:
+    """Say how sure the ends of its interval are."""
+    return f"each end errs at most {100 * (1 - rule.level_of_ends):.3g} %, both {100 * (1 - rule.interval_level):.3g} %"
 
 
 def interval_words(rule: RuleResult) -> str:

@@ -22,12 +22,13 @@ def test_it_passes_fails_and_cannot_tell(alice: Caller) -> None:
     high = ask(alice, turned, {"metric": "accuracy", "at_least": 0.999})
     best = ask(alice, against(made), BETTER)
 
-    assert (same["outcome"], same["summary"]) == ("pass", "Pass: the rule is shown to hold.")
+    assert (same["outcome"], same["summary"]) == ("pass", "Pass. The rule is shown to hold.")
     (rule,) = same["rules"]
     assert (rule["n_improved"], rule["n_regressed"], rule["n_unchanged"], rule["n"]) == (1, 1, 98, 100)
     assert rule["estimate"] == pytest.approx(0.0)
     assert -0.1 < rule["lower"] < 0 < rule["upper"] < 0.1
-    assert (rule["level_of_ends"], rule["about_n_more"], rule["outcome"]) == (pytest.approx(0.95), 0, "pass")
+    assert (rule["level_of_ends"], rule["interval_level"]) == (pytest.approx(0.95), pytest.approx(0.9))
+    assert rule["about_n_more"] == 0
     assert 0 < rule["smallest_effect"] < 0.1
     assert high["outcome"] == "fail"
     assert best["outcome"] == "undecided"
@@ -39,7 +40,7 @@ def test_a_worse_candidate_fails_and_its_regressions_are_listed(alice: Caller) -
     gate = ask(alice, against(made), NOT_WORSE, BETTER)
 
     assert gate["outcome"] == "fail"
-    assert gate["summary"] == "Fail: the opposite is shown of: accuracy not worse by 0.1; accuracy better by 0."
+    assert gate["summary"] == "Fail. The opposite is shown of: accuracy not worse by 0.1; accuracy better by 0."
     assert {rule["outcome"] for rule in gate["rules"]} == {"fail"}
     assert len(gate["regressions"]) == 20
     first = gate["regressions"][0]

@@ -6,13 +6,14 @@ import re
 import xml.etree.ElementTree as ET  # nosec B405  only written, never read
 from datetime import UTC
 
-from evalsvc.gates.answers import GateOut, RuleResult
-from evalsvc.gates.words import rule_name
+from evalsvc.gates.answers import GateOut, Regression, RuleResult
+from evalsvc.gates.words import ends_words, number_words, rule_name
 
 # What XML 1.0 cannot say, however it is written.
 _unsayable = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # A gate without any number has not judged; that is trouble, and no failed test.
 TROUBLE = ("no_examples",)
+MOST_REGRESSIONS, MOST_CHARACTERS = 10, 120
 
 
 def gate_junit(gate: GateOut) -> str:
@@ -28,21 +29,29 @@ def gate_junit(gate: GateOut) -> str:
     for key in ("id", "outcome", "level", "looks", "covers"):
         ET.SubElement(properties, "property", {"name": key, "value": str(getattr(gate, key))})
     for rule in gate.rules:
-        _case(suite, name, rule)
+        _case(suite, name, rule, [one for one in gate.regressions if one.metric == rule.metric])
     output = ET.SubElement(suite, "system-out")
     output.text = _clean(gate.summary)
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def _case(suite: ET.Element, name: str, rule: RuleResult) -> None:
+def _case(suite: ET.Element, name: str, rule: RuleResult, regressions: list[Regression]) -> None:
     case = ET.SubElement(suite, "testcase", {"classname": name, "name": _clean(rule_name(rule)), "time": "0"})
     if rule.outcome == "pass":
         return
     trouble = _is_trouble(rule)
     kind = rule.reason if trouble and rule.reason else rule.outcome
     found = ET.SubElement(case, "error" if trouble else "failure", {"message": _clean(rule.says), "type": kind})
-    found.text = _clean(rule.says)
+    # Its message says why; here is where.
+    lines = [_line(one) for one in regressions[:MOST_REGRESSIONS]] if rule.n_improved is not None else []
+    found.text = _clean("\n".join(["Where the candidate is worse:", *lines]) if lines else ends_words(rule))
+
+
+def _line(one: Regression) -> str:
+    said = one.candidate.output if one.candidate.output is not None else one.candidate.error_code or ""
+    values = f"{number_words(one.baseline.value)} before, {number_words(one.candidate.value)} now"
+    return f"{one.example_id}: {values}: {' '.join(said.split())[:MOST_CHARACTERS]}"
 
 
 def _is_trouble(rule: RuleResult) -> bool:

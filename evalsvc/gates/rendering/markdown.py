@@ -9,13 +9,23 @@ from __future__ import annotations
 import re
 
 from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
-from evalsvc.gates.words import VERDICTS, interval_words, number_words, rule_name
+from evalsvc.gates.words import VERDICTS, ends_words, gate_reason, interval_words, number_words, rule_name
 
 MARKS = {"pass": "✅", "fail": "❌", "undecided": "❔"}
 MOST_REGRESSIONS = 5
 MOST_CHARACTERS = 200
-# What means something to Markdown, to HTML, or to a host: mentions, references to issues, and autolinks.
-_special = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:&<$=])")
+# What Markdown, HTML or a host would read as its own, and that only where it would: `exact-match` stays as it is.
+_special = re.compile(r"[\\`*\[\]{}~$|<>&@]|(?<!\w)_|_(?!\w)|#(?=\w)|:(?=//)|(?<=www)\.|(?<=GH)-(?=\d)", re.IGNORECASE)
+ENTITIES = {
+    "<": "&lt;",
+    ">": "&gt;",
+    "&": "&amp;",
+    "@": "&#64;",
+    "#": "&#35;",
+    ":": "&#58;",
+    "|": "&#124;",
+    "-": "&#45;",
+}
 _unseen = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
@@ -23,7 +33,7 @@ def gate_markdown(gate: GateOut) -> str:
     """Return the gate as Markdown."""
     parts = [
         f"## {MARKS[gate.outcome]} {VERDICTS[gate.outcome]}: {_subject(gate)}",
-        escaped_text(gate.summary.partition(": ")[2]),
+        gate_reason(gate.outcome, gate.rules, gate.about_n_more, escaped_text),
         _table(gate),
         _unsettled(gate),
         _regressions(gate.regressions),
@@ -33,17 +43,13 @@ def gate_markdown(gate: GateOut) -> str:
 
 
 def escaped_text(text: str) -> str:
-    """Return a text so that it is shown as it is, in a line or in a cell of a table."""
-    one_line = _unseen.sub("", " ".join(text.split()))
-    escaped = _special.sub(_escaped, one_line)
-    # Points and signs of numbers stay readable: within a line nothing reads them as anything else.
-    return re.sub(r"\\([.\-])(?=\d)", r"\1", escaped)
+    """Return somebody's text so that it is shown as it is, within a line or a cell of a table."""
+    return _special.sub(_escaped, _unseen.sub("", " ".join(text.split())))
 
 
 def _escaped(found: re.Match[str]) -> str:
     # A backslash does not stop a host from finding mentions, references and links; an entity does.
-    named = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", "#": "&#35;", ":": "&#58;", "|": "&#124;"}
-    return named.get(found[1], f"\\{found[1]}")
+    return ENTITIES.get(found[0], f"\\{found[0]}")
 
 
 def _subject(gate: GateOut) -> str:
@@ -64,9 +70,9 @@ def _row(rule: RuleResult) -> str:
     changes = "" if rule.n_improved is None else f"{rule.n_improved} / {rule.n_regressed} / {rule.n_unchanged}"
     missing = f" (+{rule.n_missing} missing)" if rule.n_missing else ""
     cells = [
-        escaped_text(rule_name(rule)),
+        rule_name(rule, escaped_text),
         f"{MARKS[rule.outcome]} {rule.outcome}",
-        escaped_text(interval_words(rule)),
+        interval_words(rule),
         f"{rule.n}{missing}",
         changes,
     ]
@@ -74,11 +80,7 @@ def _row(rule: RuleResult) -> str:
 
 
 def _unsettled(gate: GateOut) -> str:
-    lines = [
-        f"- {escaped_text(rule_name(rule))}: {escaped_text(rule.says)}"
-        for rule in gate.rules
-        if rule.outcome == "undecided"
-    ]
+    lines = [f"- {rule_name(rule, escaped_text)}: {rule.says}" for rule in gate.rules if rule.outcome == "undecided"]
     return "\n".join(["**What would settle it**", "", *lines]) if lines else ""
 
 
@@ -91,7 +93,7 @@ def _regressions(found: list[Regression]) -> str:
 
 def _regression(one: Regression) -> str:
     values = f"{number_words(one.baseline.value)} before, {number_words(one.candidate.value)} now"
-    title = f"**{escaped_text(one.example_id)}**: {escaped_text(one.metric)} {escaped_text(values)}"
+    title = f"**{escaped_text(one.example_id)}**: {escaped_text(one.metric)} {values}"
     texts = [("input", one.input), ("baseline", _said(one.baseline)), ("candidate", _said(one.candidate))]
     return "\n\n".join([title, *(f"{name}\n\n{fenced(text)}" for name, text in texts if text)])
 
@@ -112,10 +114,10 @@ def fenced(text: str) -> str:
 def _footer(gate: GateOut) -> str:
     covers = "new data" if gate.covers == "new_data" else "this set"
     looks = "one look" if gate.looks == "one" else "safe while watched"
-    words = [f"level {100 * gate.level:g} %", f"covers {covers}", looks]
+    words = [f"level {100 * gate.level:g} %: {ends_words(gate.rules[0])}", f"covers {covers}", looks]
     if gate.pairing is not None:
         words.append(f"{100 * gate.pairing.share:.0f} % of the examples are in both")
     if gate.spending is not None:
         words.append(f"attempt {gate.spending.attempt}, error {number_words(gate.spending.alpha)}")
     words += gate.warnings
-    return f"<sub>{escaped_text(' · '.join(words))} · gate {gate.id}</sub>"
+    return f"<sub>{' · '.join([*words, f'gate {gate.id}'])}</sub>"

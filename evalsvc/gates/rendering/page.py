@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
-from evalsvc.gates.words import VERDICTS, interval_words, number_words, rule_name
+from evalsvc.gates.words import VERDICTS, ends_words, interval_words, number_words, rule_name
 
 STYLE = Path(__file__).resolve().parent.parent / "static" / "gates" / "gate.css"
 WIDTH, HEIGHT = 220.0, 24.0
@@ -125,7 +125,7 @@ def _said(side: RegressedSide) -> str:
 
 def _rests_on(gate: GateOut) -> SafeString:
     facts = [
-        ("Level", f"{100 * gate.level:g} %"),
+        ("Level", f"{100 * gate.level:g} %: {ends_words(gate.rules[0])}"),
         ("Looks", gate.looks),
         ("Covers", gate.covers.replace("_", " ")),
         ("Warnings", ", ".join(gate.warnings) or "none"),
