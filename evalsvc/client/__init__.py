@@ -24,6 +24,7 @@ from evalsvc.client.resources.evaluations import EvaluationRecord
 from evalsvc.client.resources.experiments import ExperimentRecord, OutputRecord
 from evalsvc.client.resources.profiles import ProfileRecord
 from evalsvc.client.results.comparison import Comparison
+from evalsvc.client.results.gaps import ComponentGaps, Gap
 from evalsvc.client.results.history import History, HistoryPoint
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.metrics import Metric, Metrics
@@ -40,6 +41,7 @@ __all__ = [
     "Client",
     "ClientError",
     "Comparison",
+    "ComponentGaps",
     "ConfigurationError",
     "ConnectionRecord",
     "CriteriaRecord",
@@ -52,6 +54,7 @@ __all__ = [
     "ExperimentResult",
     "FieldProblem",
     "ForbiddenError",
+    "Gap",
     "History",
     "HistoryPoint",
     "Interval",

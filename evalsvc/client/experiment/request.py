@@ -109,9 +109,7 @@ def find_unfinished(api: ExperimentsApi, wanted: ExperimentRequest, dataset: Dat
 
 def check_scorers(body: ExperimentBody, scorers: Mapping[str, CustomMetric]) -> None:
     """Refuse to go on with an experiment whose numbers the caller can no longer compute, or with ones it lacks."""
-    own = [metric for metric in body["plan"]["metrics"] if metric.get("source") == "client"]
-    # A twin in isolated mode is the same function.
-    planned = {metric["name"] for metric in own if metric.get("mode") != ISOLATED}
+    planned = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
     posted = {name for name, metric in scorers.items() if not is_computed_at_end(metric)}
     if missing := sorted(planned - posted):
         raise ValueError(f"Experiment {body['id']} needs the functions of these metrics again: {', '.join(missing)}.")

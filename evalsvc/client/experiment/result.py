@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.errors import ClientError
 from evalsvc.client.experiment.examples import build_row, from_components
+from evalsvc.client.experiment.pipelines import ISOLATED
 from evalsvc.client.experiment.progress import ProgressBar
 from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
 from evalsvc.client.results.drawing import DrawnInterval, Plottable
+from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.batches import check_against_type, compute_metrics, rename_taken
@@ -100,6 +102,10 @@ class ExperimentResult(Plottable):
         """Return which configs nobody beats on all of two or three metrics, and how surely the others are beaten."""
         return self._api.pareto(self.id, metrics)
 
+    def components(self) -> dict[str, ComponentGaps]:
+        """Return, by config, what components gain from perfect predecessors, and the bottleneck; for isolated mode."""
+        return {one.config: one for one in self._api.components(self.id).values()}
+
     def confusion(
         self, config: str, *, predicted: str = "/output", actual: str = "/expected", **options: Param
     ) -> dict[str, Any]:
@@ -140,6 +146,7 @@ class ExperimentResult(Plottable):
             row.index, _ = self._read_example(row.example_id)
         row.status = body["status"]
         row.output = from_components(body.get("output"))
+        row.isolated = cast("dict[str, Any] | None", from_json(body.get("isolated")))
         for name in ("error_type", "error_message", "latency_ms", *RECORDED_FIELDS):
             setattr(row, name, body.get(name))
         row.scores = {name: RowScore.of(one) for name, one in (body.get("scores") or {}).items()}
@@ -182,6 +189,8 @@ class ExperimentResult(Plottable):
         )
         if is_final:
             self._add_computed_metrics(result)
+            if ISOLATED in (self.plan.get("modes") or ()):
+                result.gaps = self._api.components(self.id).get(one.id)
         return result
 
     def _add_computed_metrics(self, result: EvaluationResult) -> None:

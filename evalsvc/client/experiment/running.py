@@ -12,8 +12,6 @@ from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.rescoring import compute_score, part_of
 from evalsvc.client.scoring.scorers import CustomMetric, PostedScore, is_computed_at_end
 
-TWIN = ":isolated"
-"""What the service adds to the name of a metric for its twin in isolated mode."""
 MAX_MESSAGE = 2000
 
 
@@ -75,17 +73,13 @@ class PipelineRunner:
         row.isolated, row.isolated_errors = {**made} or None, errors
 
 
-def score_row(
-    row: Row, metrics: Mapping[str, CustomMetric], modes: Collection[str], loop: Loop
-) -> dict[str, PostedScore]:
+def score_row(row: Row, metrics: Mapping[str, CustomMetric], loop: Loop) -> dict[str, PostedScore]:
     """Return what the caller's scorers say of an output; the row keeps why one has said nothing."""
     scores: dict[str, PostedScore] = {}
     for name, metric in metrics.items():
         if is_computed_at_end(metric):
             continue
         _keep_score(scores, name, metric, row, part_of(row.output, metric.component), loop)
-        if ISOLATED in modes and (part := (row.isolated or {}).get(metric.component or "")):
-            _keep_score(scores, f"{name}{TWIN}", metric, row, part, loop)
     return scores
 
 

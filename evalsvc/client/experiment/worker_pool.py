@@ -199,7 +199,7 @@ class WorkerPool:
         body: dict[str, object] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
-        scores = score_row(row, self.metrics, self.modes, self.loop)
+        scores = score_row(row, self.metrics, self.loop)
         body |= {"isolated": to_wire(row.isolated)} if row.isolated else {}
         return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 

@@ -11,6 +11,7 @@ from evalsvc.client.errors import NotFoundError
 from evalsvc.client.results.drawing import DrawnInterval, Plottable
 from evalsvc.client.results.files import read_result, write_result
 from evalsvc.client.results.frames import build_frame
+from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.rows import Row
 from evalsvc.client.results.tables import flatten_rows, write_csv
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 class EvaluationResult(Plottable):
     """The rows and estimates of one config; partial while it runs (`is_final` is False).
 
+    Where components were run by themselves, `gaps` says which of them hold it back.
+
     Nothing about the runnable but its name is kept; `parameters` holds what the caller said about it.
     """
 
@@ -44,6 +47,7 @@ class EvaluationResult(Plottable):
     parameters: dict[str, Any] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=Metrics)
     rows: list[Row] = field(default_factory=list)
+    gaps: ComponentGaps | None = field(default=None, repr=False, compare=False)
     client: Service | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -54,12 +58,14 @@ class EvaluationResult(Plottable):
 
     def __str__(self) -> str:
         estimates = "".join(f", {metric}" for metric in self.metrics.values())
-        return f"{self._standing}{estimates} ({self.state})"
+        gaps = f"\n{self.gaps}" if self.gaps is not None else ""
+        return f"{self._standing}{estimates} ({self.state}){gaps}"
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook: how it stands, and each estimate with its interval and what that covers."""
         partial = "" if self.is_final else ", so far"
-        return self.metrics.drawn(f"{self._standing} ({self.state}{partial})")
+        gaps = self.gaps._repr_html_() if self.gaps is not None else ""
+        return self.metrics.drawn(f"{self._standing} ({self.state}{partial})") + gaps
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: each estimate."""

@@ -34,7 +34,7 @@ class CustomMetric:
     Instead of `score`, for one example, there may be `compute`, for a batch of them, with `accumulate` to make one
     result of those of all batches; see `evalsvc.client.scoring.batches`. `is_algebraic` says that the result is the
     mean of those of single examples, `is_distributive` that it is their sum: only then does it have an interval.
-    With a `component` the function gets that one's output and expectation, and in isolated mode both of its outputs.
+    With a `component` the function gets what that one has put out, and what is expected of it.
     """
 
     score: Scorer = _no_scorer
@@ -78,8 +78,6 @@ class CustomMetric:
             "type": self.kind,
             "higher_is_better": self.higher_is_better,
         }
-        if self.component is not None:
-            body["component"] = self.component
         if self.binary:
             body["binary"] = True
         if self.value_range is not None or self.binary:

@@ -81,6 +81,7 @@ class OutputBody(TypedDict):
     pos: int
     status: str
     output: NotRequired[object]
+    isolated: NotRequired[object]
     scores: NotRequired[Mapping[str, ScoreBody] | None]
 
 

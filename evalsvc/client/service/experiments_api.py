@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.results.bodies import ComparisonBody
+from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.live import Live
 from evalsvc.client.service.bodies import (
     BatchBody,
@@ -117,6 +118,11 @@ class ExperimentsApi:
             f"/v1/experiments/{experiment_id}/pareto", {"metrics": ",".join(metrics)}
         )
         return answer
+
+    def components(self, experiment_id: str) -> dict[str, ComponentGaps]:
+        """Return what components gain from perfect predecessors, by config id."""
+        answer: dict[str, Any] = self.transport.get(f"/v1/experiments/{experiment_id}/components")
+        return {one["config_id"]: ComponentGaps.read(one, answer["level"]) for one in answer["configs"]}
 
     def confusion(self, experiment_id: str, params: Params) -> dict[str, Any]:
         """Return the confusion matrix of a config's labels."""

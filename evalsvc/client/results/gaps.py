@@ -1,0 +1,127 @@
+"""What components would gain from perfect predecessors, and which of them hold a pipeline back: as the service says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
+
+if TYPE_CHECKING:
+    import pandas
+
+REASONS = {
+    "no_gap": "no component is better on what is expected of its predecessors",
+    "may_be_chance": "the largest gap may be chance",
+    "unknown_predecessors": "which components are read is not known",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One metric of one component: fed by its predecessors, and fed with what is expected of them (`replaced`).
+
+    `value` is the difference on the `n` examples that have both, positive where the expected inputs help; `lower` and
+    `upper` are for new data.
+    """
+
+    component: str
+    metric: str
+    replaced: tuple[str, ...]
+    integrated: float | None
+    isolated: float | None
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    n_unpaired: int
+    n_na: int
+    warnings: tuple[str, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Gap:
+        """Read one of the `gaps` of the service."""
+        gap = body["gap"]
+        return cls(
+            replaced=tuple(body["replaced"] or ()),
+            warnings=tuple(gap["warnings"]),
+            **{name: body[name] for name in ("component", "metric", "integrated", "isolated", "n_unpaired", "n_na")},
+            **{name: gap[name] for name in ("value", "lower", "upper", "n")},
+            raw=body,
+        )
+
+    def __str__(self) -> str:
+        if self.value is None or self.integrated is None or self.isolated is None:
+            return f"{self.component} {self.metric}: no example in both modes"
+        bounds = "" if self.lower is None else f" [{self.lower:+.3g}, {self.upper:+.3g}] new data"
+        both = f"integrated {self.integrated:.3g}, isolated {self.isolated:.3g}"
+        return f"{self.component} {self.metric}: {both}, gap {self.value:+.3g}{bounds}, n = {self.n}"
+
+    def cells(self) -> dict[str, object]:
+        """Return it as a row of a table."""
+        names = ("component", "metric", "integrated", "isolated", "value", "lower", "upper", "n", "n_unpaired", "n_na")
+        return {{"value": "gap"}.get(name, name): getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentGaps(Plottable):
+    """The gaps of one config, and its `bottleneck`: the components whose replacement by what is expected gains most.
+
+    The bottleneck is empty, and `reason` says why, where none is shown. All intervals hold together at `level`.
+    """
+
+    config: str
+    config_id: str
+    gaps: tuple[Gap, ...]
+    bottleneck: tuple[str, ...]
+    reason: str | None
+    level: float
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any], level: float) -> ComponentGaps:
+        """Read one of the `configs` of the service's answer."""
+        return cls(
+            config=body["name"],
+            config_id=body["config_id"],
+            gaps=tuple(map(Gap.read, body["gaps"])),
+            bottleneck=tuple((body["bottleneck"] or {}).get("components", ())),
+            reason=body["reason"],
+            level=level,
+            raw=body,
+        )
+
+    def __len__(self) -> int:
+        return len(self.gaps)
+
+    def __iter__(self) -> Iterator[Gap]:
+        return iter(self.gaps)
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.gaps), self.verdict])
+
+    @property
+    def verdict(self) -> str:
+        """The bottleneck in words, or why none is named."""
+        if self.bottleneck:
+            return f"bottleneck: {', '.join(self.bottleneck)}"
+        return f"no bottleneck is shown: {REASONS.get(self.reason or '', self.reason)}"
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: each gap, and zero."""
+        return [
+            DrawnInterval(f"{one.component} {one.metric}", one.value, one.lower, one.upper, str(one), has_zero=True)
+            for one in self.gaps
+        ]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row a gap."""
+        return build_frame(one.cells() for one in self.gaps)
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook."""
+        rows = [(span, ", ".join(one.replaced)) for span, one in zip(self.spans(), self.gaps, strict=True)]
+        return render_table(("gap", "replaced by what is expected"), rows, caption=f"{self.config}: {self.verdict}")

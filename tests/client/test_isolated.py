@@ -1,0 +1,140 @@
+"""Isolated mode: a broken retriever before a perfect reader is found out, with an interval on the gap."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from evalsvc.client import Client, CustomMetric, EvaluationResult, Output, Pipeline
+from tests.client.capitals import run
+from tests.client.test_drawing import Reader
+
+CITIES = [f"City{i}" for i in range(20)]
+QUERIES = [{"query": f"land {i}"} for i in range(20)]
+EXPECTED: list[dict[str, Any]] = [
+    {"retriever": {"documents": [f"{city} is the capital."]}, "reader": {"answer": city}} for city in CITIES
+]
+MODES = ("integrated", "isolated")
+EM = {"name": "em", "evaluator": "exact-match", "component": "reader"}
+
+
+def retriever(query: str) -> dict[str, Any]:
+    """Is right about every fourth land."""
+    i = int(query.split()[1])
+    return {"documents": [f"{CITIES[i] if i % 4 == 0 else 'Atlantis'} is the capital."]}
+
+
+def reader(documents: list[str]) -> dict[str, Any]:
+    return {"answer": documents[0].split()[0]}
+
+
+def rag(read: Any = reader) -> Pipeline:
+    return Pipeline({"retriever": retriever, "reader": read}, ["retriever.documents -> reader.documents"])
+
+
+@pytest.fixture
+def result(client: Client) -> EvaluationResult:
+    return run(client, rag(), QUERIES, EXPECTED, evaluators=[EM], modes=MODES)
+
+
+def test_a_broken_retriever_before_a_perfect_reader_is_the_bottleneck(result: EvaluationResult) -> None:
+    reader = result.metrics.by_component["reader"]
+    assert (reader["integrated"]["em"].value, reader["isolated"]["em"].value) == (0.25, 1.0)
+    assert result.gaps is not None
+    (gap,) = result.gaps
+    assert (gap.component, gap.replaced, gap.value, gap.n) == ("reader", ("retriever",), 0.75, 20)
+    assert gap.lower is not None and gap.lower > 0
+    assert result.gaps.bottleneck == ("retriever",)
+    assert "integrated 0.25, isolated 1, gap +0.75 [" in str(result)
+    assert str(result).endswith("bottleneck: retriever")
+
+
+def test_it_is_drawn_and_tabulated(result: EvaluationResult) -> None:
+    page = Reader(result._repr_html_())
+    assert page.tags.count("svg") == 3
+    assert "bottleneck: retriever" in page.text
+    assert result.gaps is not None
+    assert len(result.gaps.spans()) == 1
+    pytest.importorskip("pandas")
+    assert list(result.gaps.to_dataframe()["gap"]) == [0.75]
+
+
+def test_the_final_answer_has_both_modes_without_naming_its_component(client: Client) -> None:
+    result = run(client, rag(), QUERIES, EXPECTED, modes=MODES)
+    assert (result.metrics["exact-match"].value, result.metrics["exact-match:isolated"].value) == (0.25, 1.0)
+
+
+def test_own_metrics_get_the_part_of_their_component(client: Client) -> None:
+    def right(input: Any, output: Any, expected: Any) -> bool:
+        return output == expected
+
+    metrics = {"right": CustomMetric(right, binary=True, component="reader")}
+    result = run(client, rag(), QUERIES, EXPECTED, evaluators=[], metrics=metrics)
+    assert result.metrics["right"].value == 0.25
+
+
+def test_an_example_that_expects_nothing_of_the_predecessor_is_not_applicable(client: Client) -> None:
+    expected = [one if i % 2 else {"reader": one["reader"]} for i, one in enumerate(EXPECTED)]
+    result = run(client, rag(), QUERIES, expected, evaluators=[EM], modes=MODES)
+    metric = result.metrics["em:isolated"]
+    assert (metric.n, metric.n_na, metric.n_error) == (10, 10, 0)
+    assert result.rows[0].isolated is None
+    assert result.rows[1].isolated == {"reader": {"answer": "City1"}}
+
+
+def test_a_component_that_breaks_by_itself_has_failed_and_not_said_nothing(client: Client) -> None:
+    def strict(documents: list[str]) -> dict[str, Any]:
+        if documents == EXPECTED[3]["retriever"]["documents"]:
+            raise KeyError("no such city")
+        return reader(documents)
+
+    result = run(client, rag(strict), QUERIES, EXPECTED, evaluators=[EM], modes=MODES)
+    metric = result.metrics["em:isolated"]
+    assert (metric.n, metric.n_na, metric.n_error, metric.value) == (19, 0, 1, 1.0)
+    assert result.metrics["em"].n_error == 0
+    assert result.rows[3].isolated_errors == {"reader": "KeyError: 'no such city'"}
+    assert result.rows[3].scores["em:isolated"].value is None
+
+
+def test_what_components_do_by_themselves_is_no_part_of_the_latency(client: Client) -> None:
+    import time
+
+    def slow(documents: list[str]) -> dict[str, Any]:
+        if "Atlantis" not in documents[0]:
+            time.sleep(0.2)
+        return reader(documents)
+
+    result = run(client, rag(slow), QUERIES[1:3], EXPECTED[1:3], evaluators=[EM], modes=MODES)
+    assert max(row.latency_ms or 0 for row in result) < 150
+
+
+def test_code_may_bring_what_its_components_made_itself(client: Client) -> None:
+    def app(query: str) -> Output:
+        part = retriever(query)
+        city = CITIES[int(query.split()[1])]
+        return Output({"retriever": part, "reader": reader(part["documents"])}, isolated={"reader": {"answer": city}})
+
+    twins = [EM, {**EM, "name": "em alone", "mode": "isolated"}]
+    result = run(client, app, QUERIES, EXPECTED, evaluators=twins)
+    assert (result.metrics["em"].value, result.metrics["em alone"].value) == (0.25, 1.0)
+
+
+def test_an_interrupted_run_goes_on_in_both_modes(client: Client) -> None:
+    calls: list[str] = []
+
+    def counted(query: str) -> dict[str, Any]:
+        calls.append(query)
+        return retriever(query)
+
+    cut = Pipeline({"retriever": counted, "reader": reader}, ["retriever.documents -> reader.documents"])
+    options: dict[str, Any] = {"evaluators": [EM], "modes": MODES, "progress": False, "threads": 1}
+    partials: Any = client.eval_iter(cut, QUERIES, EXPECTED, name="cut", **options)
+    with closing(partials):
+        next(one for one in partials if len(one))
+    found = client.experiments.list(name="cut").first()
+    assert found is not None
+    result = client.resume(found.id, cut, progress=False)
+    assert (result.metrics["em"].value, result.metrics["em:isolated"].value) == (0.25, 1.0)
+    assert sorted(calls) == sorted(one["query"] for one in QUERIES)
