@@ -49,6 +49,12 @@ BENCHMARKS = {
         240,
         arguments=("--examples", "100", "--rounds", "2"),
     ),
+    "pipelines": Benchmark(
+        "16 pipelines that share their first node, against the same without sharing",
+        200,
+        only_now=True,
+        is_in_table=False,
+    ),
     "memory": Benchmark("what the whole stack holds under load of every kind (PSS)", 180, arguments=("--minutes", "1")),
     "start": Benchmark(
         "`make up` to its first verdict",

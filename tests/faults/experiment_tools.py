@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -67,6 +68,29 @@ def repair(servers: Any) -> None:
         if server.process is None:
             server.restart()
     connections.close_all()
+
+
+def kill_worker(crew: Crew) -> None:
+    stop_group(crew.worker)
+
+
+def restart_valkey(crew: Crew) -> None:
+    crew.servers.valkey.kill_hard()
+    crew.servers.valkey.restart()
+
+
+def restart_postgres(crew: Crew) -> None:
+    crew.servers.postgres.kill_hard()
+    time.sleep(0.5)
+    crew.servers.postgres.restart()
+
+
+def n_lost_leases(experiment_id: str) -> int:
+    """How often a unit had to be given to a second worker: on a machine that stands still a living one loses it too."""
+    from evalsvc.experiments.models import WorkUnit
+
+    attempts = WorkUnit.objects.using("system").filter(experiment_id=experiment_id).values_list("attempt", flat=True)
+    return sum(max(0, attempt - 1) for attempt in attempts)
 
 
 def state_of(caller: Caller, id: str) -> str:

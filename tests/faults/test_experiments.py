@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.experiments.models import WorkUnit
-from tests.conftest import new_caller, stop_group, wait_until
+from tests.conftest import new_caller, wait_until
 from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment
 from tests.faults.experiment_tools import (
     MICRO_BATCH,
@@ -18,7 +16,11 @@ from tests.faults.experiment_tools import (
     N_SCHEDULERS,
     Crew,
     check_whole,
+    kill_worker,
+    n_lost_leases,
     repair,
+    restart_postgres,
+    restart_valkey,
     running_crew,
     wait_for,
 )
@@ -47,23 +49,8 @@ def nothing(crew: Crew) -> None:
     """The same without a fault: what the others are compared with."""
 
 
-def kill_worker(crew: Crew) -> None:
-    stop_group(crew.worker)
-
-
 def kill_pool_child(crew: Crew) -> None:
     crew.pool_children()[0].kill()
-
-
-def restart_valkey(crew: Crew) -> None:
-    crew.servers.valkey.kill_hard()
-    crew.servers.valkey.restart()
-
-
-def restart_postgres(crew: Crew) -> None:
-    crew.servers.postgres.kill_hard()
-    time.sleep(0.5)
-    crew.servers.postgres.restart()
 
 
 def double_messages(crew: Crew) -> None:
@@ -83,12 +70,6 @@ FAULTS: dict[Callable[[Crew], None], int] = {
     # An answer that came while the database was away is kept and written when it is back.
     restart_postgres: N_SCHEDULERS * UNRECORDED,
 }
-
-
-def n_lost_leases(experiment_id: str) -> int:
-    """How often a unit had to be given to a second worker: on a machine that stands still a living one loses it too."""
-    attempts = WorkUnit.objects.using("system").filter(experiment_id=experiment_id).values_list("attempt", flat=True)
-    return sum(max(0, attempt - 1) for attempt in attempts)
 
 
 @pytest.mark.timeout(300)

@@ -7,10 +7,11 @@ because its lease is that of the unit which it works on. See docs/adr/0070-stage
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import orjson
 from django.db import connections
@@ -19,7 +20,9 @@ from evalsvc.experiments.definition.configs import hashed
 from evalsvc.experiments.definition.pipelines import PipelineNode
 from evalsvc.experiments.definition.templates import fill_json
 from evalsvc.experiments.models import StageOutput
+from evalsvc.experiments.runner.context import MAX_REMEMBERED_CHARS
 from evalsvc.experiments.runner.generate import (
+    SHORTEST_WAIT_SECONDS,
     TEMPLATE_FIELDS,
     AskedConfig,
     Postponed,
@@ -27,12 +30,17 @@ from evalsvc.experiments.runner.generate import (
     connections_in,
     messages_for,
 )
-from evalsvc.experiments.runner.store import Unit
+from evalsvc.experiments.runner.store import HeldStage, Unit, answer_stage, give_up_stage, take_stage
+from evalsvc.experiments.runner.writer import persistently
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import account_scope
 
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.25
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.01, 0.25
 # Longer than this a runner is needed elsewhere; the unit comes back, and finds the answer or waits again.
 LONGEST_WAIT_SECONDS = 5.0
+MAX_ANSWERS = 5_000
+Place: TypeAlias = tuple[int, str]
+"""An experiment, and the key of a question in it."""
 MEASURED = ("latency_ms", "input_tokens", "output_tokens", "cost")
 
 
@@ -73,6 +81,43 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).hexdigest()
 
 
+class StageDesk:
+    """What a process knows of stages: answers, which never change, and questions that a thread of its own asks.
+
+    Its threads wait here for each other, and in the database for other processes.
+    """
+
+    def __init__(self) -> None:
+        self._answers: BoundedCache[Place, HeldStage] = BoundedCache(MAX_ANSWERS)
+        self._flights: dict[Place, threading.Event] = {}
+        self._lock = threading.Lock()
+
+    def known(self, place: Place) -> HeldStage | None:
+        """Return an answer."""
+        return self._answers.get(place)
+
+    def remember(self, place: Place, stage: HeldStage) -> None:
+        """Keep an answer, unless it is long."""
+        if len(repr(stage.output)) <= MAX_REMEMBERED_CHARS:
+            self._answers.put(place, stage)
+
+    def join(self, place: Place) -> threading.Event | None:
+        """Return what to wait for while another thread sees to a question; None where it is ours now."""
+        with self._lock:
+            if place in self._flights:
+                return self._flights[place]
+            self._flights[place] = threading.Event()
+            return None
+
+    def leave(self, place: Place) -> None:
+        """Let the others look."""
+        with self._lock:
+            self._flights.pop(place).set()
+
+
+_desk = StageDesk()
+
+
 def ask_once(
     unit: Unit, key: str, pos: int, ask: Callable[[], Produced], *, should_stop: Callable[[], bool]
 ) -> StageAnswer:
@@ -80,58 +125,86 @@ def ask_once(
 
     Raises Postponed while somebody else asks for long, and what asking raises.
     """
-    found = _wait_for(unit, key, pos, should_stop)
+    place, until = (unit.experiment_id, key), time.monotonic() + LONGEST_WAIT_SECONDS
+    while True:
+        if (known := _desk.known(place)) is not None:
+            return _taken(unit, pos, known)
+        flight = _desk.join(place)
+        if flight is None:
+            try:
+                return _asked(unit, place, pos, ask, should_stop, until)
+            finally:
+                _desk.leave(place)
+        _check_patience(until, should_stop)
+        flight.wait(LONGEST_PAUSE_SECONDS)
+
+
+def _asked(
+    unit: Unit,
+    place: Place,
+    pos: int,
+    ask: Callable[[], Produced],
+    should_stop: Callable[[], bool],
+    until: float,
+) -> StageAnswer:
+    found = _wait_for(unit, place, pos, should_stop, until)
     if found.output is not None:
-        produced = Produced(output=found.output, **{name: getattr(found, name) for name in MEASURED})
-        return StageAnswer(produced, (found.config_id, found.pos) == (unit.config_id, pos), found.pk)
+        _desk.remember(place, found)
+        return _taken(unit, pos, found)
     try:
         produced = ask()
     except BaseException:
-        _give_up(unit, found.pk)
+        _give_up(unit, found)
         raise
-    if produced.status != "ok":
-        _give_up(unit, found.pk)
+    if produced.status != "ok" or produced.output is None:
+        _give_up(unit, found)
         return StageAnswer(produced)
-    _answer(unit, found.pk, produced)
-    return StageAnswer(produced, True, found.pk)
+    # It has been paid for: while the database is away it is kept here.
+    if persistently(lambda: _answer(unit, found, produced)):
+        _desk.remember(place, replace(found, output=produced.output, **_measured(produced)))
+    return StageAnswer(produced, True, found.id)
 
 
-def _wait_for(unit: Unit, key: str, pos: int, should_stop: Callable[[], bool]) -> StageOutput:
+def _taken(unit: Unit, pos: int, found: HeldStage) -> StageAnswer:
+    produced = Produced(output=dict(found.output or {}), **_measured(found))
+    return StageAnswer(produced, (found.config_id, found.pos) == (unit.config_id, pos), found.id)
+
+
+def _measured(found: Any) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in MEASURED}
+
+
+def _wait_for(unit: Unit, place: Place, pos: int, should_stop: Callable[[], bool], until: float) -> HeldStage:
     """Wait until a stage has its answer, or is ours to ask."""
-    pause, waited = FIRST_PAUSE_SECONDS, 0.0
+    pause = FIRST_PAUSE_SECONDS
     while True:
-        found = _take(unit, key, pos)
+        try:
+            found = take_stage(unit, key=place[1], pos=pos)
+        finally:
+            connections.close_all()
         if found is not None and (found.output is not None or found.token == unit.token):
             return found
-        if waited > LONGEST_WAIT_SECONDS or should_stop():
-            raise Postponed(pause)
+        _check_patience(until, should_stop)
         time.sleep(pause)
-        waited += pause
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
 
-def _take(unit: Unit, key: str, pos: int) -> StageOutput | None:
-    sql = "SELECT * FROM take_stage(%s, %s, %s, %s, %s, %s, %s)"
-    values = [unit.account_id, unit.experiment_id, key, unit.config_id, pos, unit.id, unit.token]
+def _check_patience(until: float, should_stop: Callable[[], bool]) -> None:
+    if time.monotonic() > until or should_stop():
+        raise Postponed(SHORTEST_WAIT_SECONDS)
+
+
+def _answer(unit: Unit, found: HeldStage, produced: Produced) -> bool:
     try:
-        with account_scope(unit.account_id):
-            return next(iter(StageOutput.objects.raw(sql, values)), None)
+        measured = [getattr(produced, name) for name in MEASURED]
+        return answer_stage(unit, id=found.id, output=produced.output or {}, measured=measured)
     finally:
         connections.close_all()
 
 
-def _answer(unit: Unit, id: int, produced: Produced) -> None:
-    _held(unit, id, lambda rows: rows.update(output=produced.output, **{n: getattr(produced, n) for n in MEASURED}))
-
-
-def _give_up(unit: Unit, id: int) -> None:
-    _held(unit, id, lambda rows: rows.delete())
-
-
-def _held(unit: Unit, id: int, change: Callable[[Any], object]) -> None:
+def _give_up(unit: Unit, found: HeldStage) -> None:
     try:
-        with account_scope(unit.account_id):
-            change(StageOutput.objects.filter(pk=id, token=unit.token, output__isnull=True))
+        give_up_stage(unit, id=found.id)
     finally:
         connections.close_all()
 
@@ -148,7 +221,7 @@ def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], Produced]) -> Non
             unit_id=unit.id,
             token=unit.token,
             output=produced.output,
-            **{name: getattr(produced, name) for name in MEASURED},
+            **_measured(produced),
         )
         for (key, pos), produced in answers.items()
     ]
@@ -160,8 +233,4 @@ def kept_answers(unit: Unit, keys: Iterable[str]) -> dict[str, Produced]:
     """Return, by key, what was kept."""
     with account_scope(unit.account_id):
         rows = StageOutput.objects.filter(experiment_id=unit.experiment_id, key__in=list(keys))
-        return {
-            row.key: Produced(output=row.output, **{name: getattr(row, name) for name in MEASURED})
-            for row in rows
-            if row.output is not None
-        }
+        return {row.key: Produced(output=row.output, **_measured(row)) for row in rows if row.output is not None}

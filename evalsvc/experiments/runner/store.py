@@ -13,6 +13,7 @@ from django.db import connections
 from evalsvc.tenancy.scope import APP, SYSTEM, current_role
 
 UNIT_COLUMNS = "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch, addition"
+STAGE_COLUMNS = "id, config_id, pos, token, output, latency_ms, input_tokens, output_tokens, cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,48 @@ def record_added_scores(
     sql = "SELECT record_added_scores(%s, %s, %s, %s::jsonb)"
     ((accepted,),) = _rows(APP, sql, [account_id, config_id, number, _json(scores)])
     return list(accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldStage:
+    """A question to a node: its answer, or who asks it now."""
+
+    id: int
+    config_id: int
+    pos: int
+    token: uuid.UUID
+    output: Mapping[str, Any] | None
+    latency_ms: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+
+
+def take_stage(unit: Unit, *, key: str, pos: int) -> HeldStage | None:
+    """Return the answer of a stage, or its lease, which is the unit's where that names its token.
+
+    None where it went away at this very moment; then ask again.
+    """
+    sql = f"SELECT {STAGE_COLUMNS} FROM take_stage(%s, %s, %s, %s, %s, %s, %s)"  # noqa: S608
+    values = [unit.account_id, unit.experiment_id, key, unit.config_id, pos, unit.id, unit.token]
+    rows = _rows(APP, sql, values)
+    if not rows:
+        return None
+    id, config_id, asked_pos, token, output, *measured = rows[0]
+    # As everywhere here, jsonb comes as text.
+    return HeldStage(id, config_id, asked_pos, token, None if output is None else orjson.loads(output), *measured)
+
+
+def answer_stage(unit: Unit, *, id: int, output: Mapping[str, object], measured: Sequence[float | None]) -> bool:
+    """Keep the answer of a stage, with latency, tokens in and out, and cost; False where the lease has passed on."""
+    sql = "SELECT answer_stage(%s, %s, %s, %s::jsonb, %s::float8, %s::int, %s::int, %s::float8)"
+    values = [unit.account_id, id, unit.token, orjson.dumps(output).decode(), *measured]
+    return bool(_rows(APP, sql, values)[0][0])
+
+
+def give_up_stage(unit: Unit, *, id: int) -> bool:
+    """Give a stage back without an answer."""
+    return bool(_rows(APP, "SELECT give_up_stage(%s, %s, %s)", [unit.account_id, id, unit.token])[0][0])
 
 
 def epochs_of(config_ids: Sequence[int]) -> dict[int, int]:

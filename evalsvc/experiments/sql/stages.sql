@@ -27,3 +27,26 @@ BEGIN
     RETURN NEXT stage;
   END IF;
 END $$;
+
+-- Keep the answer of a stage that is held with this token; a lease that has passed to another writes nothing.
+CREATE OR REPLACE FUNCTION answer_stage(
+  p_account bigint, p_stage bigint, p_token uuid, p_output jsonb, p_latency_ms double precision, p_input_tokens int,
+  p_output_tokens int, p_cost double precision)
+RETURNS boolean LANGUAGE plpgsql SECURITY INVOKER AS $$
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  UPDATE experiments_stageoutput s SET output = p_output, latency_ms = p_latency_ms, input_tokens = p_input_tokens,
+    output_tokens = p_output_tokens, cost = p_cost
+  WHERE s.account_id = p_account AND s.id = p_stage AND s.token = p_token AND s.output IS NULL;
+  RETURN FOUND;
+END $$;
+
+-- Give a stage back that has no answer: whoever waits for it asks.
+CREATE OR REPLACE FUNCTION give_up_stage(p_account bigint, p_stage bigint, p_token uuid)
+RETURNS boolean LANGUAGE plpgsql SECURITY INVOKER AS $$
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  DELETE FROM experiments_stageoutput s
+  WHERE s.account_id = p_account AND s.id = p_stage AND s.token = p_token AND s.output IS NULL;
+  RETURN FOUND;
+END $$;
