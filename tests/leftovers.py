@@ -92,11 +92,13 @@ def wrong() -> list[str]:
     """Return what `verify` finds in the whole database, with the tests that have left it."""
     from django.db import connections
 
-    from evalsvc.evaluations.maintenance.sweep import CHECKS, verify
+    from evalsvc.evaluations.maintenance.sweep import CHECKS, run_checks
+    from evalsvc.reviews.verifying import REVIEW_CHECKS
 
     connections.close_all()  # which may lead to a server that a test has killed
-    found = [what for what, finding in verify() if finding]
-    return [f"{what}: {', '.join(sorted(_makers_of(CHECKS[what])))}" for what in found]
+    checks = CHECKS | REVIEW_CHECKS
+    found = [what for what, finding in run_checks(checks, None) if finding]
+    return [f"{what}: {', '.join(sorted(_makers_of(checks[what])))}" for what in found]
 
 
 def _makers_of(check: str) -> set[str]:

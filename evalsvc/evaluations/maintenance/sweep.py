@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from django.conf import settings
@@ -173,11 +173,16 @@ class Finding(NamedTuple):
 
 def verify(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
     """Recount everything, or one account, in one snapshot; yield each check and what it found."""
+    return run_checks(CHECKS, account_id)
+
+
+def run_checks(checks: Mapping[str, str], account_id: int | None) -> Iterator[tuple[str, Finding | None]]:
+    """Run queries that return the ids and accounts of what is wrong, in one snapshot; yield each and what it found."""
     one_account = "" if account_id is None else "WHERE found.account_id = %s"
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
-            for what, query in CHECKS.items():
+            for what, query in checks.items():
                 cursor.execute(
                     "SELECT count(*), (array_agg(found.id))[1:5]"  # noqa: S608
                     f" FROM ({query}) AS found(id, account_id) {one_account}",

@@ -122,9 +122,10 @@ def recounted() -> Iterator[str]:
     """Yield what `verify` finds wrong in the restored database."""
     from evalsvc.evaluations.maintenance.sweep import verify
     from evalsvc.experiments.maintenance.recount import recount_all
+    from evalsvc.reviews.verifying import verify_reviews
 
     connections[SYSTEM].close()
-    for checks in (verify(), recount_all(None)):
+    for checks in (verify(), recount_all(None), verify_reviews()):
         for what, finding in checks:
             if finding is not None:
                 yield f"{what}: {finding.n}, for example {finding.examples}"

@@ -20,6 +20,7 @@ from evalsvc.ops.moving.checks import check_free, check_own, check_release, reco
 from evalsvc.ops.moving.derived import add_members, count_for_plans, make_tags, renew_secrets
 from evalsvc.ops.moving.file import AccountFile, ImportRefused, open_file
 from evalsvc.ops.moving.tables import FILLED, MEMBERS
+from evalsvc.reviews.verifying import verify_reviews
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 MOST_ROWS, MOST_BYTES = 500, 4 * 1024 * 1024
@@ -114,7 +115,7 @@ def _open(arrived: Arrived) -> None:
     account = arrived.account
     if many := [name for name, n in arrived.counts.items() if n >= MANY]:
         count_for_plans(many)
-    found = itertools.chain(verify(account.pk), recount_all(account.pk))
+    found = itertools.chain(verify(account.pk), recount_all(account.pk), verify_reviews(account.pk))
     arrived.findings = [finding for _, finding in found if finding is not None]
     if not arrived.findings:
         switch_account(account=account, is_on=True, reason="imported", actor="operator")

@@ -1,4 +1,4 @@
-"""`manage.py verify`: recount requests, evaluations, history and experiments, and name what is wrong."""
+"""`manage.py verify`: recount requests, evaluations, history, experiments and reviews, and name what is wrong."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.maintenance.sweep import verify
 from evalsvc.experiments.maintenance.recount import recount_all
+from evalsvc.reviews.verifying import verify_reviews
 from evalsvc.tenancy.scope import SYSTEM
 
 
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         if account_id is not None and not Account.objects.using(SYSTEM).filter(pk=account_id).exists():
             raise CommandError(f"There is no account {account_id}; the admin's list of accounts shows the ids.")
         findings = []
-        for check, finding in itertools.chain(verify(account_id), recount_all(account_id)):
+        for check, finding in itertools.chain(verify(account_id), recount_all(account_id), verify_reviews(account_id)):
             if finding is not None:
                 findings.append(finding)
             if not options["json"]:
