@@ -17,12 +17,15 @@ from evalsvc.client.errors import (
 from evalsvc.client.experiment.pipelines import Pipeline
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.tracing import Output
+from evalsvc.client.resources.aggregates import AggregateTable
 from evalsvc.client.resources.annotations import CriteriaRecord, LabelRecord
 from evalsvc.client.resources.connections import ConnectionRecord
 from evalsvc.client.resources.datasets import DatasetRecord, VersionRecord
 from evalsvc.client.resources.evaluations import EvaluationRecord
 from evalsvc.client.resources.experiments import ExperimentRecord, OutputRecord
+from evalsvc.client.resources.gates import GateRecord, RuleRecord
 from evalsvc.client.resources.profiles import ProfileRecord
+from evalsvc.client.resources.reviews import ReviewRecord
 from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.gaps import ComponentGaps, Gap
 from evalsvc.client.results.history import History, HistoryPoint
@@ -36,6 +39,7 @@ from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric
 
 __all__ = [
+    "AggregateTable",
     "ApiError",
     "AuthenticationError",
     "Client",
@@ -55,6 +59,7 @@ __all__ = [
     "FieldProblem",
     "ForbiddenError",
     "Gap",
+    "GateRecord",
     "History",
     "HistoryPoint",
     "Interval",
@@ -70,8 +75,10 @@ __all__ = [
     "Pipeline",
     "ProfileRecord",
     "RateLimitError",
+    "ReviewRecord",
     "Row",
     "RowScore",
+    "RuleRecord",
     "SampleResult",
     "ServerError",
     "Standing",

@@ -103,7 +103,7 @@ class AnnotationsApi:
         if len(given) != 1:
             raise ValueError("A label is of one thing: give one of `log`, `trace`, `span` and `evaluation`.")
         ((type, reference),) = given
-        said = {"annotation_criteria": id_of(criteria), "type": type, "reference": reference, **_value(value)}
+        said = {"annotation_criteria": id_of(criteria), "type": type, "reference": reference, **said_value(value)}
         said |= {} if explanation is None else {"explanation": explanation}
         return LabelRecord.read(self._transport.post(LABELS, said)["annotation"])
 
@@ -119,7 +119,8 @@ class AnnotationsApi:
         return CriteriaRecord.read(answer["annotation_criteria"])
 
 
-def _value(value: bool | float | str) -> JsonObject:
+def said_value(value: bool | float | str) -> JsonObject:
+    """Return what a person says as the member of the wire that takes it."""
     match value:
         case bool():
             return {"value_pass": value}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from evalsvc.client.results.files import write_pieces
 from evalsvc.client.results.records import Listing, ServiceObject, id_of
 from evalsvc.client.service.bodies import ExampleBody
 from evalsvc.client.service.transport import Transport, with_params
@@ -185,16 +186,3 @@ def _reading(format: str | None, mapping: Mapping[str, object] | None, split: st
     columns = json.dumps(to_json_object(mapping)) if mapping else None
     said = {"format": format, "custom_field_mapping": columns, "split": split}
     return {name: value for name, value in said.items() if value is not None}
-
-
-def write_pieces(target: Path, pieces: Iterator[bytes]) -> Path:
-    """Write a download to a file, which is there only when all of it has come."""
-    partial = target.with_name(f".{target.name}.part")
-    try:
-        with partial.open("wb") as out:
-            for piece in pieces:
-                out.write(piece)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return target

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from evalsvc.client.resources.aggregates import AggregateTable
+from evalsvc.client.results.files import write_pieces
+from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.live import Live
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.records import Listing, ServiceObject, id_of
 from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, evaluator_label, normalise_evaluators
 from evalsvc.client.service.experiments_api import ExperimentsApi
-from evalsvc.client.service.transport import Transport
+from evalsvc.client.service.transport import Param, Params, Transport
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/experiments"
@@ -177,6 +181,50 @@ class StoredExperiments:
         """Count every sum again from the single scores: `equal`, and `differences`, of which there should be none."""
         answer: dict[str, Any] = self._transport.get(f"{PATH}/{id_of(experiment)}/recount")
         return answer
+
+    def components(self, experiment: Named) -> dict[str, ComponentGaps]:
+        """Return, by config, what components gain from perfect predecessors, and the bottleneck."""
+        return {one.config: one for one in self._api.components(id_of(experiment)).values()}
+
+    def aggregates(self, experiment: Named, by: str | Sequence[str], **options: Param) -> AggregateTable:
+        """Return a metric by what `by` names: `metadata.topic` of the examples, `parameters.k` of the configs.
+
+        `options` are `metric` (default: the primary one), `config`, `level` and `max_slices`.
+        """
+        names = by if isinstance(by, str) else ",".join(by)
+        params = {"by": names, **options}
+        return AggregateTable.read(self._transport.get(f"{PATH}/{id_of(experiment)}/aggregates", params))
+
+    def aggregate(
+        self, experiments: Sequence[Named], by: str | Sequence[str] = (), *, paired: bool = False, **options: Param
+    ) -> AggregateTable:
+        """Return a metric of up to 20 experiments in one table, or, `paired`, also their differences to the first."""
+        names = [by] if isinstance(by, str) else [*by]
+        said: JsonObject = {"experiment_ids": [id_of(one) for one in experiments], "by": [*names], "paired": paired}
+        return AggregateTable.read(self._transport.post("/v1/aggregates", said | to_json_object(options)))
+
+    def report(self, experiment: Named, format: str = "md", *, n_examples: int | None = None) -> str:
+        """Return the experiment as one page: `md`, `html` (a file that loads nothing), or the text of its `json`."""
+        params: Params = {"format": format, **({} if n_examples is None else {"n_examples": n_examples})}
+        return self._transport.call("GET", f"{PATH}/{id_of(experiment)}/report", params=params).text
+
+    def bundle(self, experiment: Named, path: str | Path) -> Path:
+        """Write an experiment that has ended to one zip file, with all that its numbers rest on; return its path."""
+        return write_pieces(Path(path), self._transport.download(f"{PATH}/{id_of(experiment)}/bundle"))
+
+    def import_bundle(
+        self,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        project: str | None = None,
+        dataset_name: str | None = None,
+    ) -> ExperimentRecord:
+        """Make a copy out of a bundle. InvalidError, naming the file in it, where one has changed."""
+        said = {"name": name, "project_name": project, "dataset_name": dataset_name}
+        fields = {key: value for key, value in said.items() if value is not None}
+        with Path(path).open("rb") as file:
+            return self._experiment(self._transport.upload(f"{PATH}/import", [(Path(path).name, file)], fields))
 
     @staticmethod
     def _experiment(answer: JsonObject) -> ExperimentRecord:

@@ -7,7 +7,9 @@ from evalsvc.client.resources.connections import ConnectionsApi
 from evalsvc.client.resources.datasets import DatasetsApi
 from evalsvc.client.resources.evaluations import EvaluationsApi
 from evalsvc.client.resources.experiments import StoredExperiments
+from evalsvc.client.resources.gates import GatesApi
 from evalsvc.client.resources.profiles import ProfilesApi
+from evalsvc.client.resources.reviews import ReviewsApi
 from evalsvc.client.service.service import Service
 
 
@@ -43,3 +45,13 @@ class Resources(Service):
     def experiments(self) -> StoredExperiments:
         """Experiments that the service has, whoever runs them."""
         return StoredExperiments(self._transport)
+
+    @property
+    def gates(self) -> GatesApi:
+        """Decisions about candidates."""
+        return GatesApi(self._transport)
+
+    @property
+    def reviews(self) -> ReviewsApi:
+        """Questions to people."""
+        return ReviewsApi(self._transport)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,3 +40,16 @@ def read_result(source: Path) -> tuple[dict[str, Any], list[Row]]:
     rows = head.pop("rows", rows)
     facts = {name: value for name, value in head.items() if name not in ("format", "version")}
     return facts, [Row.read(row) for row in rows]
+
+
+def write_pieces(target: Path, pieces: Iterator[bytes]) -> Path:
+    """Write a download to a file, which is there only when all of it has come."""
+    partial = target.with_name(f".{target.name}.part")
+    try:
+        with partial.open("wb") as out:
+            for piece in pieces:
+                out.write(piece)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target

@@ -201,14 +201,16 @@ class Transport:
             if not cursor:
                 return
 
-    def pages_by_offset(self, path: str, key: str, params: Params | None = None) -> Iterator[JsonObject]:
-        """Yield the objects of a list that knows no cursor, a thousand at a time."""
+    def pages_by_offset(
+        self, path: str, key: str, params: Params | None = None, *, page_size: int = ROWS_A_PAGE
+    ) -> Iterator[JsonObject]:
+        """Yield the objects of a list that knows no cursor."""
         offset = 0
         while True:
-            found = self.get(path, {**(params or {}), "limit": ROWS_A_PAGE, "offset": offset})[key]
+            found = self.get(path, {**(params or {}), "limit": page_size, "offset": offset})[key]
             page = cast("list[JsonObject]", found)
             yield from page
-            if len(page) < ROWS_A_PAGE:
+            if len(page) < page_size:
                 return
             offset += len(page)
 

@@ -1,0 +1,102 @@
+"""Tables of estimates: of slices, of the values of a knob, of several experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.results.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
+from evalsvc.client.results.records import ServiceObject
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRecord(ServiceObject):
+    """One row: the examples or configs with these `values`, and the estimate of the metric over them."""
+
+    values: Mapping[str, Any]
+    configs: tuple[str, ...] = ()
+    experiment_id: str = ""
+    is_rest: bool = False
+    n_examples: int = 0
+    n: int = 0
+    n_error: int = 0
+    n_na: int = 0
+    n_pending: int = 0
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    method: str = ""
+    warnings: tuple[str, ...] = ()
+    difference: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the row is of, in words."""
+        values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        return f"{', '.join(self.configs)}{': ' if values else ''}{'the rest' if self.is_rest else values}"
+
+    def __str__(self) -> str:
+        bounds = "" if self.lower is None else f" [{self.lower:.3g}, {self.upper:.3g}]"
+        return f"{self.name} {'?' if self.value is None else f'{self.value:.3g}'}{bounds}, n = {self.n}"
+
+    def cells(self) -> dict[str, object]:
+        """Return it as a row of a table, a column for each name that was asked by."""
+        difference = self.difference or {}
+        own = {f"difference.{name}": difference.get(name) for name in ("value", "lower", "upper", "n")}
+        facts = {name: value for name, value in super().cells().items() if name not in ("values", "difference")}
+        return {**self.values, **facts, **own}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateTable(ServiceObject, Plottable):
+    """Estimates whose intervals hold together at `level`, each taken at the `joint_level`."""
+
+    metric: str
+    by: tuple[str, ...] = ()
+    level: float = 0.95
+    joint_level: float = 0.95
+    covers: str | None = None
+    pairing: str = ""
+    n_comparisons: int = 1
+    rows: tuple[GroupRecord, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def read(cls, body: object) -> AggregateTable:
+        """Read the answer of the service."""
+        answer: dict[str, Any] = dict(body)  # type: ignore[call-overload]
+        return super().read({**answer, "rows": tuple(map(GroupRecord.read, answer["rows"]))})
+
+    def __iter__(self) -> Iterator[GroupRecord]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.metric}, {self._holds}", *map(str, self.rows)])
+
+    @property
+    def _holds(self) -> str:
+        return f"{self.n_comparisons} intervals together at {self.level:g}, for {self.covers}"
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: the estimate of each row, on one axis."""
+        return [DrawnInterval(one.name, one.value, one.lower, one.upper, str(one)) for one in self.rows]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row for each group, ready to be plotted against what it was asked by."""
+        return build_frame(one.cells() for one in self.rows)
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook."""
+        rows: list[list[Cell]] = [
+            [span, str(one.n_error), str(one.n_na), ", ".join(one.warnings)]
+            for span, one in zip(self.spans(), self.rows, strict=True)
+        ]
+        columns = (self.metric, "failed", "not applicable", "warnings")
+        return render_table(columns, rows, caption=f"{self.metric}, {self._holds}")

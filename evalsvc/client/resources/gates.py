@@ -1,0 +1,167 @@
+"""`client.gates`: may it go out? Decisions that are kept with what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.results.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.results.frames import build_frame
+from evalsvc.client.results.records import Listing, ServiceObject, id_of
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonValue, to_json, to_json_object
+
+if TYPE_CHECKING:
+    import pandas
+
+PATH = "/v1/gates"
+FORMATS = ("md", "junit", "html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRecord(ServiceObject):
+    """One rule of a gate: what was asked, what was shown, and about how many more examples would settle it."""
+
+    metric: str
+    kind: str
+    limit: float
+    outcome: str
+    reason: str | None = None
+    estimate: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    n: int | None = None
+    n_missing: int | None = None
+    n_improved: int | None = None
+    n_regressed: int | None = None
+    n_unchanged: int | None = None
+    smallest_effect: float | None = None
+    about_n_more: int | None = None
+
+    def __str__(self) -> str:
+        ends = "" if self.lower is None and self.upper is None else f" [{_end(self.lower)}, {_end(self.upper)}]"
+        estimate = "?" if self.estimate is None else f"{self.estimate:.3g}{ends}, n = {self.n}"
+        more = f"; about {self.about_n_more} more examples would settle it" if self.about_n_more else ""
+        return f"{self.outcome}: {self.metric} {self.kind} {self.limit:g}: {estimate}{more}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateRecord(ServiceObject, Plottable):
+    """A decision: `pass` (all rules are shown), `fail` (the opposite of one is), or `undecided`."""
+
+    id: str
+    outcome: str
+    name: str | None = None
+    level: float = 0.95
+    looks: str = "one"
+    covers: str = "new_data"
+    summary: str | None = None
+    about_n_more: int | None = None
+    rules: tuple[RuleRecord, ...] = field(default=(), repr=False)
+    regressions: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    pairing: Mapping[str, Any] | None = field(default=None, repr=False)
+    warnings: Sequence[str] = ()
+    created_at: str = ""
+
+    @classmethod
+    def read(cls, body: object) -> GateRecord:
+        """Read a gate with its rules; lists of gates have none."""
+        answer: dict[str, Any] = dict(body)  # type: ignore[call-overload]
+        rules = tuple(map(RuleRecord.read, answer.get("rules") or ()))
+        return super().read({**answer, "rules": rules, "warnings": tuple(answer.get("warnings") or ())})
+
+    @property
+    def passed(self) -> bool:
+        """Say whether everything that was asked is shown."""
+        return self.outcome == "pass"
+
+    def __str__(self) -> str:
+        return "\n".join([self.outcome.upper(), *map(str, self.rules)])
+
+    def cells(self) -> dict[str, object]:
+        """Return what a list of gates shows."""
+        hidden = ("rules", "regressions", "pairing")
+        return {name: value for name, value in super().cells().items() if name not in hidden}
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: the estimate of each rule."""
+        return [
+            DrawnInterval(
+                f"{one.metric} {one.kind} {one.limit:g}", one.estimate, one.lower, one.upper, str(one), str(i)
+            )
+            for i, one in enumerate(self.rules)
+        ]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return one row a rule."""
+        return build_frame(one.cells() for one in self.rules)
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook: the rules with their intervals, and the examples that got worse."""
+        rows: list[list[Cell]] = [[one.outcome, span] for one, span in zip(self.rules, self.spans(), strict=True)]
+        caption = f"{self.name or 'Gate'}: {self.outcome}"
+        drawn = render_table(("outcome", "rule"), rows, caption=caption, notes=[self.summary or "", *self.warnings])
+        columns = [*dict.fromkeys(name for one in self.regressions for name in one)]
+        worse = [["" if one.get(name) is None else str(one[name]) for name in columns] for one in self.regressions]
+        return drawn + (render_table(columns, worse, caption="Worse than the baseline") if worse else "")
+
+
+def _end(value: float | None) -> str:
+    return "…" if value is None else f"{value:.3g}"
+
+
+class GatesApi:
+    """Calls of `/v1/gates`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(
+        self,
+        rules: Sequence[Mapping[str, object]],
+        *,
+        candidate: object = None,
+        baseline: object = None,
+        history: Mapping[str, object] | None = None,
+        **options: object,
+    ) -> GateRecord:
+        """Decide about a candidate (or a history), and keep the decision.
+
+        `candidate` and `baseline` are results of `eval`, ids of experiments with one config, or
+        `{"experiment_id", "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or `better_by`,
+        `at_least`, `at_most`. `options` are `level`, `looks`, `covers`, `name` and the others of the API.
+        """
+        said = {"rules": to_json(list(rules)), **to_json_object(options)}
+        said |= {
+            name: _side(one) for name, one in (("candidate", candidate), ("baseline", baseline)) if one is not None
+        }
+        said |= {"history": to_json_object(history)} if history is not None else {}
+        return GateRecord.read(self._transport.post(PATH, said)["gate"])
+
+    def list(
+        self, *, outcome: str | None = None, experiment_id: str | None = None, benchmark: str | None = None
+    ) -> Listing[GateRecord]:
+        """Return gates, newest first, without their rules."""
+        params = {"outcome": outcome, "experiment_id": experiment_id, "benchmark": benchmark, "limit": 100}
+        return Listing(lambda: map(GateRecord.read, self._transport.pages(PATH, "gates", params)))
+
+    def get(self, gate: str | GateRecord) -> GateRecord:
+        """Return a gate as it was decided."""
+        return GateRecord.read(self._transport.get(f"{PATH}/{id_of(gate)}")["gate"])
+
+    def report(self, gate: str | GateRecord, format: str = "md") -> str:
+        """Return a gate as `md` for a pull request, as `junit` XML, or as a page of `html`."""
+        if format not in FORMATS:
+            raise ValueError(f"A gate is reported as {', '.join(FORMATS)}, not as {format!r}.")
+        return self._transport.call("GET", f"{PATH}/{id_of(gate)}", params={"format": format}).text
+
+
+def _side(one: object) -> JsonValue:
+    """Return a candidate or a baseline as the API takes it."""
+    if isinstance(one, Mapping):
+        return to_json(one)
+    experiment_id, config = getattr(one, "experiment_id", None), getattr(one, "config_id", None)
+    if experiment_id is not None and config is not None:
+        return {"experiment_id": str(experiment_id), "config": str(config)}
+    return {"experiment_id": id_of(one)}

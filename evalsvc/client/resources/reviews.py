@@ -1,0 +1,204 @@
+"""`client.reviews`: questions to people about outputs, pairs, evaluations and spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.client.resources.annotations import said_value
+from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.results.records import Listing, ServiceObject, id_of
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonObject, to_json_object
+
+PATH = "/v1/reviews"
+ITEMS_A_PAGE = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewRecord(ServiceObject, Plottable):
+    """A review and how far it has come; `agreement` and `estimates` are there where one review was asked for."""
+
+    id: str
+    name: str
+    kind: str
+    state: str
+    n_items: int = 0
+    n_answered: int = 0
+    n_partial: int = 0
+    n_pending: int = 0
+    n_reviewers: int = 0
+    non_response: float | None = None
+    created_at: str = ""
+    closed_at: str | None = None
+    agreement: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    estimates: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+
+    def cells(self) -> dict[str, object]:
+        """Return what a list of reviews shows."""
+        return {name: value for name, value in super().cells().items() if name not in ("agreement", "estimates")}
+
+    def spans(self) -> list[DrawnInterval]:
+        """Return what is plotted: what the answers say of the rest."""
+        return [_estimate(one) for one in self.estimates]
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook: how far it is, what was answered, and how far people agree."""
+        done = f"{self.name}: {self.state}, {self.n_answered} of {self.n_items} answered, {self.n_pending} pending"
+        rows = [(span, str(one["reason"] or "")) for span, one in zip(self.spans(), self.estimates, strict=True)]
+        drawn = render_table(("answers", "why none"), rows, caption=done)
+        agreed = [(_alpha(one), str(one["krippendorff_alpha"]["reason"] or "")) for one in self.agreement]
+        return drawn + (render_table(("agreement", "why none"), agreed) if agreed else "")
+
+
+def _estimate(body: Mapping[str, Any]) -> DrawnInterval:
+    ends = body["new_data"] or {}
+    name = body["name"] if body["answer"] is None else f"{body['name']}: {body['answer']}"
+    return _drawn(name, body["estimate"], ends, body["n"])
+
+
+def _alpha(body: Mapping[str, Any]) -> DrawnInterval:
+    alpha = body["krippendorff_alpha"]
+    return _drawn(f"{body['name']}: Krippendorff's alpha", alpha["value"], alpha, alpha["n_items"])
+
+
+def _drawn(name: str, value: float | None, ends: Mapping[str, Any], n: int) -> DrawnInterval:
+    lower, upper = ends.get("lower"), ends.get("upper")
+    bounds = "" if lower is None else f" [{lower:.3g}, {upper:.3g}]"
+    text = f"{name} {'?' if value is None else f'{value:.3g}'}{bounds}, n = {n}"
+    return DrawnInterval(name, value, lower, upper, text, scale=name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewItemRecord(ServiceObject):
+    """An item with all that was said about it, and the probability with which it was drawn."""
+
+    id: str
+    position: int
+    status: str
+    probability: float = 1.0
+    output_id: str | None = None
+    other_output_id: str | None = None
+    evaluation_id: str | None = None
+    span_id: str | None = None
+    answers: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseRecord(ServiceObject):
+    """An item in a reviewer's hands: what is asked about, and the token that its answer needs."""
+
+    item_id: str
+    lease_token: str
+    kind: str
+    lease_expires_at: str = ""
+    input: str | None = None
+    expected: str | None = None
+    contexts: Sequence[str] = ()
+    outputs: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkRecord(ServiceObject):
+    """A link for a reviewer outside the account. The `url` opens the review: hand it to one person."""
+
+    id: str
+    name: str
+    expires_at: str
+    url: str | None = field(default=None, repr=False)
+    revoked_at: str | None = None
+
+    def cells(self) -> dict[str, object]:
+        """Return what a table shows, which is not the address."""
+        return {name: value for name, value in super().cells().items() if name != "url"}
+
+
+class ReviewsApi:
+    """Calls of `/v1/reviews`. Where a review is named, its id or a `ReviewRecord` will do."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(
+        self, name: str, items: Mapping[str, object], criteria: Sequence[object] = (), **options: object
+    ) -> ReviewRecord:
+        """Draw items and make a review of them.
+
+        `items` are `{"outputs": {"experiment_id": …}}`, `{"pairs": …}`, `{"evaluations": {"filters": […]}}` or
+        `{"spans": …}`; `criteria` are ids, names or records, none for pairs. `options` are `n_answers`, `sample`,
+        `seed`, `instructions` and the others of the API.
+        """
+        asked = [id_of(one) for one in criteria]
+        said: JsonObject = {"name": name, "items": to_json_object(items)}
+        said |= {"criteria": [*asked]} if asked else {}
+        return ReviewRecord.read(self._transport.post(PATH, said | to_json_object(options))["review"])
+
+    def list(self) -> Listing[ReviewRecord]:
+        """Return reviews, newest first, with how far each has come."""
+        pages = self._transport.pages_by_offset
+        return Listing(lambda: map(ReviewRecord.read, pages(PATH, "reviews", page_size=ITEMS_A_PAGE)))
+
+    def get(self, review: str | ReviewRecord) -> ReviewRecord:
+        """Return a review with how far people agree, and what the answers say of the rest."""
+        return ReviewRecord.read(self._transport.get(f"{PATH}/{id_of(review)}")["review"])
+
+    def close(self, review: str | ReviewRecord) -> ReviewRecord:
+        """Let nobody answer any more; what was answered stays."""
+        self._transport.post(f"{PATH}/{id_of(review)}/close")
+        return self.get(review)
+
+    def delete(self, review: str | ReviewRecord) -> None:
+        """Delete a review; the labels that it made stay, as they are scores."""
+        self._transport.call("DELETE", f"{PATH}/{id_of(review)}")
+
+    def items(self, review: str | ReviewRecord, status: str | None = None) -> Listing[ReviewItemRecord]:
+        """Return the items in their order: all, or those that are `pending`, `partial` or `complete`."""
+        pages, path = self._transport.pages_by_offset, f"{PATH}/{id_of(review)}/items"
+        return Listing(
+            lambda: map(ReviewItemRecord.read, pages(path, "items", {"status": status}, page_size=ITEMS_A_PAGE))
+        )
+
+    def lease(
+        self, review: str | ReviewRecord, *, reviewer: str | None = None, seconds: int | None = None
+    ) -> LeaseRecord | None:
+        """Take the next item for a reviewer; nobody else has it until then. None where nothing is left for them."""
+        said = {name: value for name, value in (("reviewer", reviewer), ("seconds", seconds)) if value is not None}
+        found = self._transport.post(f"{PATH}/{id_of(review)}/lease", said)["lease"]
+        return None if found is None else LeaseRecord.read(found)
+
+    def answer(
+        self,
+        review: str | ReviewRecord,
+        lease: LeaseRecord,
+        answers: Mapping[str, bool | float | str] | None = None,
+        *,
+        choice: str | None = None,
+        explanation: str | None = None,
+        revise: bool = False,
+    ) -> None:
+        """Keep what a person says of a leased item: an answer for each question, or of a pair a `choice`.
+
+        `answers` are by the id of the criteria; a choice is `first`, `second` or `tie`, as shown.
+        """
+        said: JsonObject = {"lease_token": lease.lease_token}
+        said |= (
+            {"answers": [{"criteria": name, **said_value(value)} for name, value in answers.items()]} if answers else {}
+        )
+        more = {"choice": choice, "explanation": explanation, "revise": revise or None}
+        said |= {name: value for name, value in more.items() if value is not None}
+        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/answers", said)
+
+    def skip(self, review: str | ReviewRecord, lease: LeaseRecord) -> None:
+        """Pass an item over; it waits for others."""
+        said = {"lease_token": lease.lease_token}
+        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/skip", said)
+
+    def create_link(self, review: str | ReviewRecord, name: str, *, expires_in_seconds: int = 7 * 86400) -> LinkRecord:
+        """Make a link by which somebody outside may answer this review alone; its `url` is shown this once."""
+        said = {"name": name, "expires_in_seconds": expires_in_seconds}
+        return LinkRecord.read(self._transport.post(f"{PATH}/{id_of(review)}/links", said)["link"])
+
+    def revoke_link(self, review: str | ReviewRecord, link: str | LinkRecord) -> None:
+        """End a link; what its holder has answered stays."""
+        self._transport.call("DELETE", f"{PATH}/{id_of(review)}/links/{id_of(link)}")
