@@ -141,3 +141,25 @@ def test_only_metrics_of_ranks_have_a_k(alice: Caller) -> None:
     plan = {"dataset_id": make_dataset(alice, EXAMPLES), "metrics": [{**EXACT, "k": 3}]}
     answer = ok(alice.post("/v1/experiments", {"name": "x", "plan": plan}), 422)
     assert answer["errors"][0]["pointer"] == "/plan/metrics/0/k"
+
+
+def test_a_component_that_breaks_alone_is_an_error_and_no_score(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, EXAMPLES), [PUSH], metrics=[READER, ALONE])
+    runner = Runner(alice, made)
+    unit = runner.lease()["unit"]
+    rows = [{"pos": e["pos"], "output": answered(e), "isolated_errors": {"reader": "broke"}} for e in unit["examples"]]
+    runner.post(unit, rows)
+    view = by_name(live(alice, made["id"]))["mine"]["metrics"]["em alone"]
+    assert (view["n"], view["n_error"], view["n_na"]) == (0, 4, 0)
+    assert "broke" in results(alice, made, "example_id=e0")[0]["scores"]["em alone"]["error_message"]
+    assert recounted(alice, made["id"]) == []
+
+
+def test_what_ran_alone_is_kept_beside_a_failed_answer(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, EXAMPLES), [PUSH], metrics=[READER, ALONE])
+    runner = Runner(alice, made)
+    unit = runner.lease()["unit"]
+    error = {"type": "bug", "message": "the retriever is down"}
+    runner.post(unit, [{"pos": e["pos"], "error": error, "isolated": alone(e)} for e in unit["examples"]])
+    found = by_name(live(alice, made["id"]))["mine"]["metrics"]
+    assert (found["em"]["n_error"], found["em alone"]["value"]) == (4, 1.0)

@@ -386,3 +386,48 @@ def test_a_budget_counts_the_queries_of_nodes(alice: Caller, rag: Rag) -> None:
     run_units()
     assert live(alice, made["id"])["experiment"]["n_queries"] <= 12
     assert sum(rag.asked.values()) <= 12
+
+
+def test_a_secret_goes_to_its_node_and_nowhere_else(alice: Caller, rag: Rag) -> None:
+    secret = "sk-of-the-retriever-0815"
+    connection = make_connection(alice, rag.server.url, key=secret)
+    headers = {"Authorization": f"Bearer {{{{connection.{connection}}}}}"}
+    made = run(alice, [rag.pipeline(nodes={"retriever": rag.retriever(headers=headers)})], n=2, metrics=[READER_EM])
+    sent = {body["of"]: sent.get("authorization") for _, sent, body in rag.server.asked}
+    assert sent == {"retriever": f"Bearer {secret}", "reader": None}
+    for path in ("", "/live", "/results", "/components"):
+        assert secret.encode() not in alice.get(f"/v1/experiments/{made['id']}{path}").content
+
+
+def test_another_key_is_another_question(alice: Caller, rag: Rag) -> None:
+    """What an application answers may depend on who asks."""
+    connections = [make_connection(alice, rag.server.url, key=f"sk-{i}-0123456789") for i in range(2)]
+    nodes = [
+        {"retriever": rag.retriever(headers={"X-Key": f"{{{{connection.{connection}}}}}"})}
+        for connection in connections
+    ]
+    run(alice, [rag.pipeline(f"c{i}", nodes=one) for i, one in enumerate(nodes)], n=3, metrics=[READER_EM])
+    assert rag.asked["retriever"] == 6
+
+
+def test_a_node_takes_its_prompt_by_name(alice: Caller, rag: Rag, stub: RunningStub) -> None:
+    from tests.prompts.shapes import revise
+
+    revise(alice, prompt_name="reading", body="{{retriever.documents}}")
+    reader = {"kind": "chat", "connection": make_connection(alice, stub.base_url), "prompt_from": {"name": "reading"}}
+    made = run(alice, [rag.pipeline(nodes={"reader": reader}, output="reader")], n=2)
+    pinned = made["configs"][0]["parameters"]["nodes"]["reader"]
+    assert (pinned["prompt"], pinned["prompt_from"]["revision"]) == ("{{retriever.documents}}", 1)
+
+
+def test_a_sampled_answer_is_kept_while_a_later_node_is_put_off(alice: Caller, stub: RunningStub) -> None:
+    node = {"kind": "chat", "connection": make_connection(alice, stub.base_url), "temperature": 0.7}
+    nodes = {
+        "retriever": node | {"model": "stub-echo", "prompt": "{{input.q}}"},
+        "reader": node | {"model": "stub-429", "prompt": "{{retriever.output}}"},
+    }
+    stub.reset()
+    made = run(alice, [{"name": "c", "kind": "pipeline", "parameters": {"nodes": nodes}}], n=3)
+    calls = stub.calls()["by_model"]
+    assert (calls["stub-echo"], calls["stub-429"]) == (3, 6)
+    assert live(alice, made["id"])["experiment"]["n_queries"] == 6

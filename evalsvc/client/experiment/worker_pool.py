@@ -201,6 +201,7 @@ class WorkerPool:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
         scores = score_row(row, self.metrics, self.loop)
         body |= {"isolated": to_wire(row.isolated)} if row.isolated else {}
+        body |= {"isolated_errors": row.isolated_errors} if row.isolated_errors else {}
         return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 
     def _record(self, unit: UnitBody, outputs: list[dict[str, object]], *, done: bool) -> RecordBody:

@@ -63,11 +63,12 @@ def scores_of(
     pos = output["pos"]
     message = output.get("error_message") or "There is no output."
     is_there = output["status"] == "ok"
+    ran_alone = bool(output.get(ISOLATED) or (output.get("stages") or {}).get(ISOLATED))
     view_of = ViewOf(example, output, pointers, account_id)
     return [
         # What a component made of expected inputs does not need the others to have succeeded.
         failed_score(pos, metric, NO_OUTPUT, message)
-        if not is_there and metric.mode != ISOLATED
+        if not is_there and not (metric.mode == ISOLATED and ran_alone)
         else failed_score(pos, metric, UNMAPPED, stopped[metric.name])
         if stopped and metric.name in stopped
         else _score(metric, pos, output, client_scores or {}, view_of(metric))
@@ -151,7 +152,7 @@ class ViewOf:
         return self._known[metric.view]
 
     def _view(self, component: str | None, mode: str) -> VerdictOf | NoPart:
-        whole = self.output["output"]
+        whole = self.output.get("output") or {}
         if component is None:
             return VerdictOf(self.example, self.example, whole, self.pointers, self.account_id)
         if mode == ISOLATED:

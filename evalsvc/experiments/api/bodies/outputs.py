@@ -34,6 +34,11 @@ class OutputIn(Strict):
     pos = serializers.IntegerField(min_value=0, max_value=LARGEST)
     output = serializers.JSONField(required=False, allow_null=True)
     isolated = serializers.DictField(child=serializers.DictField(), required=False, allow_null=True)
+    isolated_errors = serializers.DictField(
+        child=serializers.CharField(max_length=10_000, allow_blank=True, trim_whitespace=False),
+        required=False,
+        allow_null=True,
+    )
     scores = serializers.DictField(required=False, allow_null=True)
     error = ErrorIn(required=False, allow_null=True)
     latency_ms = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
+from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.context import Example, examples_of, stopped_by, unit_context
@@ -141,6 +142,7 @@ def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"pos": item["pos"], "attempt": 1}
     row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
     row |= {name: item.get(name) for name in ("trace_id", "span_id")}
+    row |= {"isolated": storable(item.get("isolated")), "stages": _broken_alone(item.get("isolated_errors"))}
     if error := item.get("error"):
         status = "timeout" if error["type"] == "timeout" else "error"
         message = storable(error.get("message") or "")[:1000]
@@ -150,8 +152,15 @@ def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
         components = {"output": components}
     # The workers that score later have no other way to learn of the caller's numbers.
     client_scores = storable(item.get("scores")) if keep_scores else None
-    isolated = storable(item.get("isolated"))
-    return row | {"status": "ok", "output": components, "isolated": isolated, "client_scores": client_scores}
+    return row | {"status": "ok", "output": components, "client_scores": client_scores}
+
+
+def _broken_alone(errors: Mapping[str, str] | None) -> dict[str, Any] | None:
+    """Note which components broke on expected inputs, as a pipeline of ours does."""
+    if not errors:
+        return None
+    found = {name: {"error_type": "bug", "error_message": message[:1000]} for name, message in errors.items()}
+    return {ISOLATED: storable(found)}
 
 
 def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
@@ -160,4 +169,4 @@ def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str,
     if why is None:
         return row
     error = {"status": "error", "error_type": BAD_OUTPUT, "error_message": why}
-    return {name: value for name, value in row.items() if name not in ("output", "isolated", "client_scores")} | error
+    return {name: value for name, value in row.items() if name not in ("output", "client_scores")} | error
