@@ -60,6 +60,11 @@ def against(made: Any, other: Any = None) -> dict[str, Any]:
     }
 
 
+def history_gate(caller: Caller) -> Any:
+    """A gate about what has been captured, whatever that is."""
+    return ask(caller, {"history": {"evaluator": "exact-match"}}, {"metric": "pass", "at_least": 0.5})
+
+
 def ask(caller: Caller, body: Any, *rules: Any, **more: Any) -> Any:
     return ok(caller.post("/v1/gates", body | {"rules": list(rules)} | more))["gate"]
 

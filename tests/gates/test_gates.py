@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -268,3 +269,40 @@ def answers_known(first: int) -> Any:
         return [{"pos": e["pos"], "output": e.get("expected") or "anything"} for e in unit["examples"]]
 
     return rows
+
+
+def test_while_watched_a_baseline_of_another_experiment_must_have_ended(alice: Caller) -> None:
+    dataset = make_dataset(alice, examples(40))
+    old = make_experiment(alice, dataset, [TWO[0]], metrics=[EXACT])
+    new = make_experiment(alice, dataset, [TWO[1]], metrics=[EXACT])
+    work_off(alice, new, 0, answers(set()), units=2)
+
+    assert "/looks" in refused(alice, against(new, old), NOT_WORSE, looks="watched")
+    work_off(alice, old, 0, answers(set()))
+    gate = ask(alice, against(new, old), NOT_WORSE, looks="watched")
+    assert (gate["rules"][0]["n"], gate["rules"][0]["n_missing"]) == (20, 0)
+
+
+def test_watching_reads_no_further_than_both_have_come_and_keeps_what_was_shown(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, examples(200)), TWO, metrics=[EXACT])
+    work_off(alice, made, 0, answers(set()), units=20)
+    seen = []
+    for _ in range(5):
+        work_off(alice, made, 1, answers(set(range(200))), units=2)
+        seen.append(ask(alice, against(made), NOT_WORSE, looks="watched"))
+
+    assert [gate["rules"][0]["n"] for gate in seen] == [20, 40, 60, 80, 100]
+    outcomes = [gate["outcome"] for gate in seen]
+    assert outcomes == sorted(outcomes, key=lambda outcome: outcome == "fail")
+    assert outcomes[-1] == "fail"
+
+
+def test_candidates_that_come_at_once_have_numbers_of_their_own(alice: Caller) -> None:
+    made = finished(alice, 20, answers(set()), answers({1}))
+    swapped = {"candidate": against(made)["baseline"], "baseline": against(made)["candidate"]}
+    with ThreadPoolExecutor(4) as pool:
+        gates = list(pool.map(lambda sides: ask(alice, sides, NOT_WORSE, benchmark="b"), [against(made), swapped] * 2))
+
+    numbers = {(gate["candidate"]["config"], gate["spending"]["attempt"]) for gate in gates}
+    assert len(numbers) == 2
+    assert {number for _, number in numbers} == {1, 2}

@@ -14,6 +14,7 @@ from tests.datasets.shapes import new_version
 from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_connection, make_profile, new_experiment
+from tests.gates.shapes import history_gate
 from tests.prompts.shapes import revise, set_labels
 from tests.reviews.shapes import review_of_outputs, say_pass
 from tests.telemetry.otlp import log, logs, new_id, span, traces
@@ -47,6 +48,7 @@ def new_filled_account(name: str) -> Caller:
     review, criteria = review_of_outputs(caller)
     say_pass(caller, review, criteria, True)
     filled_experiment(caller)
+    history_gate(caller)
     assert caller.post("/v1/traces", traces(span(new_id()))).status_code == 200
     assert caller.post("/v1/logs", logs(log())).status_code == 200
     make_connection(caller, "https://llm.example.com/v1")
