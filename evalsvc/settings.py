@@ -243,6 +243,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "evaluation results", "description": "The same evaluations with the inputs that they are of."},
         {"name": "catalog", "description": "Evaluators, and the profiles that you give them."},
         {"name": "calibrations", "description": "Thresholds and probabilities from labels."},
+        {"name": "benchmarks", "description": "A frozen question, asked of one config after another."},
         {"name": "reports", "description": "An experiment as one page, and as one file."},
         {"name": "experiments", "description": "Many configs over one dataset, with intervals while they run."},
         {"name": "datasets", "description": "Examples, in versions that nothing changes."},

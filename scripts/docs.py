@@ -33,6 +33,7 @@ NOUNS = (
         "events",
         "experiments",
         "gates",
+        "benchmarks",
         "reports",
         "telemetry",
         "whoami",

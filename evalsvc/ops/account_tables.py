@@ -63,6 +63,8 @@ OF_EXPERIMENTS = (
     ),
 )
 TABLES = (
+    Table("benchmarks_execution"),
+    Table("benchmarks_benchmark"),
     *_of("reviews_review", "review_id", "reviews_reviewanswer", "reviews_reviewitem"),
     Table("reviews_reviewlink"),
     Table("reviews_review"),

@@ -96,6 +96,12 @@ PROBLEMS = {
             "Stop its configs, or wait until `state` is `done`, and ask again.",
         ),
         Code(
+            "drifted",
+            409,
+            "What a benchmark measures by has changed since it was frozen",
+            "Make a new benchmark, or say `allow_drift`: the execution then tells what has changed.",
+        ),
+        Code(
             "imported",
             409,
             "What came in as a bundle does not go on here",

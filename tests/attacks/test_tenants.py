@@ -20,6 +20,7 @@ from tests.datasets.shapes import upload
 from tests.events.shapes import ENDPOINT, new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment, finished_experiment
 from tests.factories import make_own_evaluator, new_experiment
+from tests.nightly.shapes import new_benchmark
 from tests.prompts.shapes import GREETING, revise, set_labels
 from tests.rest.shapes import assert_problem, view_of
 from tests.reviews.shapes import new_review, take
@@ -120,6 +121,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/experiments/preview"): PLANNED,
     ("post", "/v1/aggregates"): {"experiment_ids": ["1"]},
     ("post", "/v1/experiments/import"): None,
+    ("post", "/v1/benchmarks"): {"name": "new", "plan": PLANNED["plan"]},
+    ("delete", "/v1/benchmarks/{id}"): None,
+    ("post", "/v1/benchmarks/{id}/executions"): {"config": {"kind": "push"}},
     ("patch", "/v1/experiments/{id}"): {"name": "new"},
     ("post", "/v1/experiments/{id}"): {"name": "new"},
     ("post", "/v1/experiments{id}"): {"name": "new"},
@@ -185,6 +189,7 @@ def belongings() -> Belongings:
     connection_id = alice.post("/v1/connections", connection).json()["connection"]["id"]
     dataset_id = upload(alice, b'{"input": "%s"}' % MARK.encode(), dataset_name=MARK + "data").json()["dataset_id"]
     run = filled_experiment(alice, MARK)
+    benchmark = new_benchmark(alice, n=3, name=MARK)["id"]
     QUERIES["/v1/compare"] = "?a={}&b={}".format(*run.configs)
     QUERIES["/v1/experiments/{id}/confusion"] = f"?config={run.configs[0]}"
     QUERIES["/v1/experiments/{id}/aggregates"] = "?by=metadata.topic"
@@ -210,6 +215,7 @@ def belongings() -> Belongings:
         "/v1/prompt-revisions/{id}/remove-labels": prompt["id"],
         **{path: dataset_id for _, path in operations() if path.startswith("/v1/datasets/{")},
         **{path: run.id for _, path in operations() if path.startswith("/v1/experiments/{")},
+        **{path: benchmark for _, path in operations() if path.startswith("/v1/benchmarks/{")},
         "/v1/experiments/{id}/bundle": finished_experiment(alice, MARK),
         **{path: f"{run.id}/{run.configs[0]}" for _, path in operations() if "{config_id}" in path},
         "/v1/experiments/{id}/units/{unit_id}/outputs": f"{run.id}/{run.unit}",

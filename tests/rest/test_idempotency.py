@@ -31,6 +31,7 @@ from tests.evaluations.bulk.shapes import BATCH, exact
 from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
 from tests.factories import chat, make_connection, make_dataset, make_experiment
+from tests.nightly.shapes import new_benchmark
 from tests.prompts.shapes import GREETING, revise
 from tests.rest.shapes import assert_problem, view_of
 from tests.reviews import shapes as reviews
@@ -108,6 +109,14 @@ def aggregates_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     return "/v1/aggregates", {"experiment_ids": [made["id"]]}
 
 
+def benchmarks_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    return "/v1/benchmarks", {"name": "x", "plan": {"dataset_id": posts_of_datasets(caller), "metrics": ACCURACY}}
+
+
+def executions_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    return f"/v1/benchmarks/{new_benchmark(caller, n=3)['id']}/executions", {"config": {"kind": "push"}}
+
+
 def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     plan = {"dataset_id": posts_of_datasets(caller), "metrics": ACCURACY}
     return "/v1/experiments/preview", {"name": "x", "plan": plan, "configs": [{"kind": "push"}]}
@@ -141,6 +150,8 @@ GATE = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "a
 CALIBRATION = {"evaluator": "toxicity", "rows": labelled(60), "apply": {"name": "calibrated"}}
 CLOSE, SKIP = "/v1/reviews/{id}/close", "/v1/reviews/{id}/items/{item_id}/skip"
 ROUTES: dict[str, Route] = {
+    "/v1/benchmarks": benchmarks_route,
+    "/v1/benchmarks/{id}/executions": executions_route,
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     BATCH: lambda caller: (BATCH, exact(3)),
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),

@@ -107,6 +107,7 @@ RAISED: dict[str, list[BaseException]] = {
     **{code: [Problem(code=code)] for code in ("lease_lost", "already_answered", "review_closed")},
     "not_finished": [Problem(code="not_finished")],
     "imported": [Problem(code="imported")],
+    "drifted": [Problem(code="drifted")],
     "malformed_json": [drf.ParseError()],
     "not_found": [drf.NotFound()],
 }

@@ -14,6 +14,7 @@ from tests.rest.shapes import assert_problem
 SINGLE = {"/v1/account", "/v1/whoami", "/v1/webhook-secret"}
 OWN = {
     "/v1/account/export",
+    "/v1/benchmarks",
     "/v1/compare",
     "/v1/connections",
     "/v1/datasets",

@@ -15,6 +15,7 @@ from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_connection, make_profile, new_experiment
 from tests.gates.shapes import history_gate
+from tests.nightly.shapes import new_benchmark, note_execution
 from tests.prompts.shapes import revise, set_labels
 from tests.reviews.shapes import review_of_outputs, say_pass
 from tests.telemetry.otlp import log, logs, new_id, span, traces
@@ -49,6 +50,7 @@ def new_filled_account(name: str) -> Caller:
     say_pass(caller, review, criteria, True)
     filled_experiment(caller)
     history_gate(caller)
+    note_execution(caller, new_benchmark(caller, n=3), new_experiment(caller))
     assert caller.post("/v1/traces", traces(span(new_id()))).status_code == 200
     assert caller.post("/v1/logs", logs(log())).status_code == 200
     make_connection(caller, "https://llm.example.com/v1")

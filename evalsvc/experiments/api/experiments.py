@@ -37,7 +37,10 @@ class PlansExperiments(AccountView):
 
     def read(self, request: Request) -> tuple[Mapping[str, Any], PlanSpec | None, list[Candidate]]:
         """Check the body and resolve its plan and configs."""
-        body = checked(plans.ExperimentIn(data=request.data))
+        return self.planned(checked(plans.ExperimentIn(data=request.data)))
+
+    def planned(self, body: Mapping[str, Any]) -> tuple[Mapping[str, Any], PlanSpec | None, list[Candidate]]:
+        """Resolve the plan and the configs of a body of the right shape."""
         wanted = body.get("configs") or []
         if not body.get("plan"):
             if wanted:

@@ -206,10 +206,22 @@ def _shares(first: ComparisonSide, second: ComparisonSide, n_common: int, n_fini
     return {"n_common": n_common, "n_finished": n_finished, "share": n_common / either}
 
 
-def _comparison(first: ComparisonSide, second: ComparisonSide, rows: Sequence[Any], n_common: int) -> dict[str, Any]:
+def difference_between(first: ComparisonSide, second: ComparisonSide, *, together: int) -> dict[str, Any]:
+    """Return the paired difference of two configs of two runs, one of so many that are read together."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(paired_sql(first, second) + ROWS, facts_of(first, second))
+        rows = cursor.fetchall()
+    return _comparison(first, second, rows, count_common(first, second), together=together)
+
+
+def _comparison(
+    first: ComparisonSide, second: ComparisonSide, rows: Sequence[Any], n_common: int, together: int | None = None
+) -> dict[str, Any]:
     is_one_run = first.config.experiment_id == second.config.experiment_id
     n_configs = Config.objects.filter(experiment_id=first.config.experiment_id).count() if is_one_run else 2
-    question = ComparisonQuestion(first.metric, max(n_common, 1), first.plan.level, n_comparisons(n_configs))
+    question = ComparisonQuestion(
+        first.metric, max(n_common, 1), first.plan.level, together or n_comparisons(n_configs)
+    )
     fresh_from = max(first.config.fresh_from, second.config.fresh_from) if is_one_run else 0
     fortune = NOTHING if first.metric.value_range is not None else ()
     common = Common(first.config.pk, second.config.pk, log_better=fortune, log_worse=fortune)

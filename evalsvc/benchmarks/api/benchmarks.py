@@ -1,0 +1,229 @@
+"""/v1/benchmarks: freeze a question, ask it of one config after another, and look at the answers over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import checked, sent
+from evalsvc.benchmarks import services
+from evalsvc.benchmarks.api.answers import (
+    BenchmarkAnswer,
+    BenchmarkFacts,
+    BenchmarkPage,
+    ExecutionAnswer,
+    ExecutionPage,
+    LogicDrift,
+)
+from evalsvc.benchmarks.history import history_of
+from evalsvc.benchmarks.logic import changes_between, logic_of
+from evalsvc.benchmarks.models import MAX_NAME, Benchmark
+from evalsvc.benchmarks.selectors import get_benchmark, list_benchmarks, list_executions
+from evalsvc.experiments.api.bodies.plans import ConfigIn, ExperimentIn, PlanIn
+from evalsvc.experiments.api.bodies.strict import Strict
+from evalsvc.experiments.api.experiments import PlansExperiments
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.plans import PlanSpec
+from evalsvc.experiments.queueing import enqueue_after_commit
+from evalsvc.rest.answering.pagination import page
+from evalsvc.rest.answering.shapes import answers_with, shape_of
+from evalsvc.rest.bodies.fields import Metadata, StrictText
+from evalsvc.rest.bodies.names import NameText
+from evalsvc.rest.problems import FieldError, Invalid
+
+MAX_EXECUTIONS = 50
+OF_RUNS = ("start", "policy", "k_max", "epsilon", "baseline", "stop_when_decided")
+
+
+class BenchmarkIn(Strict):
+    """A question to freeze."""
+
+    name = NameText(max_length=MAX_NAME)
+    description = StrictText(max_length=2000, required=False, allow_blank=True, default="")
+    plan = PlanIn(help_text="The dataset, the metrics and their rules, as of an experiment.")
+
+
+class ExecutionIn(Strict):
+    """A config to ask."""
+
+    config = ConfigIn()
+    task_version = StrictText(max_length=200, required=False, allow_null=True)
+    model = StrictText(max_length=200, required=False, allow_null=True)
+    environment = Metadata(required=False, allow_null=True)
+    allow_drift = serializers.BooleanField(default=False)
+
+
+class BenchmarksQuery(serializers.Serializer[Any]):
+    """The query of the list of benchmarks."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
+    cursor = StrictText(max_length=500, required=False)
+
+
+class ExecutionsQuery(serializers.Serializer[Any]):
+    """The query of the executions."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_EXECUTIONS, default=20)
+    cursor = StrictText(max_length=500, required=False)
+
+
+class AsksBenchmarks(PlansExperiments):
+    """What freezing and executing share."""
+
+    def resolved(self, plan: Mapping[str, Any], configs: list[Mapping[str, Any]]) -> tuple[PlanSpec, list[Candidate]]:
+        """Resolve a plan and configs as those of an experiment."""
+        body = checked(ExperimentIn(data={"name": "benchmark", "plan": plan, "configs": configs}))
+        _, spec, candidates = self.planned(body)
+        assert spec is not None  # noqa: S101  there is a plan
+        return spec, candidates
+
+
+class BenchmarksView(AsksBenchmarks):
+    """Benchmarks."""
+
+    @extend_schema(
+        operation_id="list_benchmarks",
+        tags=["benchmarks"],
+        parameters=[BenchmarksQuery],
+        responses=answers_with(BenchmarkPage),
+    )
+    def get(self, request: Request) -> Response:
+        """List benchmarks, newest first."""
+        wanted = checked(BenchmarksQuery(data=sent(request)))
+        rows, cursor = page(
+            list_benchmarks(account=self.account),
+            limit=wanted["limit"],
+            cursor=wanted.get("cursor"),
+            of=f"benchmarks:{self.account.pk}",
+        )
+        return Response(BenchmarkPage(benchmarks=[benchmark_out(row) for row in rows], next_cursor=cursor))
+
+    @extend_schema(
+        operation_id="create_benchmark",
+        tags=["benchmarks"],
+        request=BenchmarkIn,
+        responses=answers_with(BenchmarkAnswer),
+    )
+    def post(self, request: Request) -> Response:
+        """Freeze a dataset version, metrics with their evaluators, profile revisions and prompts, and the rules."""
+        body = checked(BenchmarkIn(data=request.data))
+        plan: Mapping[str, Any] = _said(request)["plan"]
+        if found := [name for name in OF_RUNS if name in plan]:
+            raise Invalid(*(FieldError(f"/plan/{name}", "A benchmark asks one config at a time.") for name in found))
+        spec, _ = self.resolved(plan, [])
+        made = services.create_benchmark(
+            account=self.account,
+            name=body["name"],
+            description=body["description"],
+            plan=plan,
+            spec=spec,
+            actor=self.caller.actor,
+        )
+        return Response(BenchmarkAnswer(benchmark=benchmark_out(made), drift=[]))
+
+
+class BenchmarkView(AsksBenchmarks):
+    """One benchmark."""
+
+    @extend_schema(operation_id="benchmark", tags=["benchmarks"], responses=answers_with(BenchmarkAnswer))
+    def get(self, request: Request, id: int) -> Response:
+        """Return a benchmark, and what of its logic is another now."""
+        benchmark = get_benchmark(account=self.account, id=id)
+        return Response(BenchmarkAnswer(benchmark=benchmark_out(benchmark), drift=self._drift(benchmark)))
+
+    @extend_schema(operation_id="delete_benchmark", tags=["benchmarks"], responses={204: None})
+    def delete(self, request: Request, id: int) -> Response:
+        """Delete a benchmark with the list of its executions; the experiments stay."""
+        benchmark = get_benchmark(account=self.account, id=id)
+        services.delete_benchmark(account=self.account, benchmark=benchmark, actor=self.caller.actor)
+        return Response(status=204)
+
+    def _drift(self, benchmark: Benchmark) -> list[LogicDrift]:
+        try:
+            spec, _ = self.resolved(benchmark.plan, [])
+        except Invalid as exc:
+            return [LogicDrift(pointer=one.pointer, was=None, now=one.detail) for one in exc.errors]
+        changes = changes_between(benchmark.logic, logic_of(self.account, spec))
+        return [LogicDrift(**change.to_json()) for change in changes]
+
+
+class ExecutionsView(AsksBenchmarks):
+    """The executions of a benchmark."""
+
+    @extend_schema(
+        operation_id="list_executions",
+        tags=["benchmarks"],
+        parameters=[ExecutionsQuery],
+        responses=answers_with(ExecutionPage),
+    )
+    def get(self, request: Request, id: int) -> Response:
+        """Return what each execution has reached, newest first, each against the last and the best before it."""
+        benchmark = get_benchmark(account=self.account, id=id)
+        wanted = checked(ExecutionsQuery(data=sent(request)))
+        rows, cursor = page(
+            list_executions(account=self.account, benchmark=benchmark),
+            limit=wanted["limit"],
+            cursor=wanted.get("cursor"),
+            of=f"executions:{self.account.pk}:{id}",
+        )
+        return Response({**history_of(self.account, benchmark, rows), "next_cursor": cursor})
+
+    @extend_schema(
+        operation_id="execute_benchmark",
+        tags=["benchmarks"],
+        request=ExecutionIn,
+        responses=answers_with(ExecutionAnswer),
+    )
+    def post(self, request: Request, id: int) -> Response:
+        """Ask the question of one config, as an experiment of its own that starts at once.
+
+        409 `drifted` when what it is measured by has changed; with `allow_drift` the execution keeps what has.
+        """
+        benchmark = get_benchmark(account=self.account, id=id)
+        body = checked(ExecutionIn(data=request.data))
+        try:
+            spec, candidates = self.resolved(benchmark.plan, [_said(request)["config"]])
+        except Invalid as exc:
+            errors = (FieldError(_pointer(error.pointer), error.detail) for error in exc.errors)
+            raise Invalid(*errors, code=exc.code) from None
+        if len(candidates) != 1:
+            raise Invalid(FieldError("/config/search", "One config at a time: this makes several."))
+        execution = services.execute_benchmark(
+            account=self.account,
+            benchmark=benchmark,
+            spec=spec,
+            candidate=candidates[0],
+            said=services.Surroundings(*(body.get(name) for name in ("task_version", "model", "environment"))),
+            allow_drift=body["allow_drift"],
+            actor=self.caller.actor,
+        )
+        enqueue_after_commit()
+        (shown,) = history_of(self.account, benchmark, [execution])["executions"]
+        return Response({"execution": shown})
+
+
+def _said(request: Request) -> Mapping[str, Any]:
+    """Return the body as it was sent: what is kept is what was asked for."""
+    return cast("Mapping[str, Any]", request.data)
+
+
+def _pointer(pointer: str) -> str:
+    return "/config" + pointer.removeprefix("/configs/0") if pointer.startswith("/configs/0") else pointer
+
+
+def benchmark_out(benchmark: Benchmark) -> BenchmarkFacts:
+    """Return a benchmark."""
+    version = benchmark.dataset_version
+    return shape_of(
+        benchmark,
+        BenchmarkFacts,
+        id=str(benchmark.pk),
+        dataset_id=version.dataset_id,
+        dataset_version=version.number,
+        n_examples=version.n_examples,
+    )

@@ -1,0 +1,157 @@
+"""Executions over time: what each has reached, and how it compares with the last one before it and with the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.benchmarks.models import Benchmark, Execution
+from evalsvc.benchmarks.selectors import list_executions
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.compare import MEASURED_ALIKE, ComparisonSide, difference_between
+from evalsvc.experiments.inference.comparisons import why_not_pairable
+from evalsvc.experiments.inference.estimates import estimated_value
+from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import metric_view, tally_in
+
+MAX_EARLIER = 200
+"""Among so many executions before one the best is sought."""
+NOT_ALIKE = "other_measure"
+SURROUNDINGS = ("task_version", "model", "environment")
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An execution with its config, and what it has reached by the primary metric."""
+
+    execution: Execution
+    plan: ExperimentPlan
+    config: Config | None
+    metric: Metric
+    value: float | None
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether it has asked all that it will."""
+        return self.plan.state not in (ExperimentPlan.State.DRAFT, ExperimentPlan.State.RUNNING)
+
+    @property
+    def side(self) -> ComparisonSide:
+        """Return it as one side of a comparison."""
+        assert self.config is not None  # noqa: S101  only what has a value is compared
+        return ComparisonSide(self.config, self.plan, self.metric)
+
+    @property
+    def rank(self) -> float:
+        """Return its value so that more is better."""
+        value = float("-inf") if self.value is None else self.value
+        return value if self.metric.higher_is_better or self.value is None else -value
+
+
+def history_of(account: Account, benchmark: Benchmark, wanted: Sequence[Execution]) -> dict[str, Any]:
+    """Return executions, in the order given, each against the last and against the best one before it.
+
+    The best is chosen by the same answers that it is then compared by; so all differences hold together for all pairs
+    of a shown execution with any that came before it, whichever of them was chosen.
+    """
+    newest = max((one.number for one in wanted), default=0)
+    oldest = min((one.number for one in wanted), default=1)
+    rows = list_executions(account=account, benchmark=benchmark).filter(
+        number__lte=newest, number__gt=max(0, oldest - 1 - MAX_EARLIER)
+    )
+    played = _played(list(rows.select_related("experiment__plan__dataset_version__dataset").order_by("number")))
+    before = {one.number: _earlier(played, one) for one in wanted}
+    together = max(1, sum(len(found) for found in before.values()))
+    by_id = {one.execution.pk: one for one in played}
+    sums = _sums([one for one in played if one.execution.pk in {row.pk for row in wanted}])
+    return {
+        "executions": [_execution_out(by_id[row.pk], before[row.number], together, sums) for row in wanted],
+        "n_comparisons": together,
+        "level": benchmark.logic["rules"].get("level"),
+        "primary_metric": benchmark.logic["primary_metric"],
+    }
+
+
+def _played(executions: Sequence[Execution]) -> list[Played]:
+    configs: dict[int, Config] = {}
+    ids = [execution.experiment_id for execution in executions]
+    for row in Config.objects.filter(experiment_id__in=ids).exclude(state=Config.State.DELETED).order_by("-arrival"):
+        configs[row.experiment_id] = row
+    names = {primary_metric(execution.experiment.plan).name for execution in executions}
+    rows = Aggregate.objects.filter(config__in=[one.pk for one in configs.values()], metric__in=names)
+    sums = {(one.config_id, one.metric, one.scope): one for one in rows}
+    found = []
+    for execution in executions:
+        plan: ExperimentPlan = execution.experiment.plan
+        metric = primary_metric(plan)
+        config: Config | None = configs.get(execution.experiment_id)
+        value = None if config is None else estimated_value(metric, tally_in(plan, config, metric, sums))
+        found.append(Played(execution, plan, config, metric, value))
+    return found
+
+
+def _sums(played: Sequence[Played]) -> Mapping[tuple[int, str, str], Aggregate]:
+    rows = Aggregate.objects.filter(config__in=[one.config.pk for one in played if one.config is not None])
+    return {(row.config_id, row.metric, row.scope): row for row in rows}
+
+
+def _earlier(played: Sequence[Played], of: Execution) -> list[Played]:
+    return [one for one in played if one.execution.number < of.number and one.is_over and one.value is not None]
+
+
+def _execution_out(one: Played, before: Sequence[Played], together: int, sums: Any) -> dict[str, Any]:
+    execution, config = one.execution, one.config
+    last = before[-1] if before else None
+    best = max(before, key=lambda other: (other.rank, other.execution.number), default=None)
+    metrics = [Metric.from_json(row) for row in one.plan.metrics] if config else []
+    return {
+        "id": str(execution.pk),
+        "number": execution.number,
+        "experiment_id": str(execution.experiment_id),
+        "config_id": str(config.pk) if config else None,
+        "config": config.name if config else None,
+        "state": one.plan.state,
+        **{name: getattr(execution, name) for name in SURROUNDINGS},
+        "drift": execution.drift,
+        "digest": execution.digest,
+        "metrics": {metric.name: metric_view(one.plan, config, metric, sums) for metric in metrics} if config else {},
+        "changed": _changed(execution, last.execution) if last else [],
+        "against_last": _against(one, last, together),
+        "against_best": _against(one, best, together),
+        "created_at": execution.created_at,
+    }
+
+
+def _changed(execution: Execution, last: Execution) -> list[str]:
+    """Name what was said to be other surroundings than those of the last one."""
+    found = [name for name in ("task_version", "model") if getattr(execution, name) != getattr(last, name)]
+    one, other = execution.environment, last.environment
+    found += [f"environment.{name}" for name in {**other, **one} if one.get(name) != other.get(name)]
+    return found + (["logic"] if execution.digest != last.digest else [])
+
+
+def _against(one: Played, other: Played | None, together: int) -> dict[str, Any] | None:
+    if other is None:
+        return None
+    named = {
+        "execution_id": str(other.execution.pk),
+        "number": other.execution.number,
+        "value": other.value,
+        "comparison": None,
+        "reason": _why_not(one, other),
+    }
+    if named["reason"] is None:
+        named["comparison"] = difference_between(one.side, other.side, together=together)
+    return named
+
+
+def _why_not(one: Played, other: Played) -> str | None:
+    if one.value is None:
+        return "no_scores"
+    if (why := why_not_pairable(one.metric)) is not None:
+        return why
+    alike = all(getattr(one.metric, name) == getattr(other.metric, name) for name in MEASURED_ALIKE)
+    return None if alike and one.metric.name == other.metric.name else NOT_ALIKE

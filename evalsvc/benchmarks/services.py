@@ -1,0 +1,129 @@
+"""Verbs on benchmarks: create, execute, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.benchmarks.logic import LogicChange, changes_between, digest_of_logic, logic_of
+from evalsvc.benchmarks.models import Benchmark, Execution
+from evalsvc.benchmarks.selectors import get_benchmark
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.plans import PlanSpec
+from evalsvc.experiments.services import create_experiment
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+from evalsvc.tenancy.scope import account_scope, current_role
+
+MAX_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a caller says of the task and of where it ran, so that a change of them is seen."""
+
+    task_version: str | None = None
+    model: str | None = None
+    environment: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the experiment's metadata, by which runs are found."""
+        named = {"task_version": self.task_version, "model": self.model}
+        return {**(self.environment or {}), **{name: value for name, value in named.items() if value is not None}}
+
+
+def create_benchmark(
+    *, account: Account, name: str, description: str, plan: Mapping[str, Any], spec: PlanSpec, actor: str
+) -> Benchmark:
+    """Freeze a question under a name: the plan as asked, pinned to its dataset version, and what it was resolved to."""
+    pinned = {**plan, "dataset_version": spec.version.number}
+    try:
+        with account_scope(account.pk), transaction.atomic(using=current_role()):
+            logic = logic_of(account, spec)
+            benchmark = Benchmark.objects.create(
+                account=account,
+                name=name,
+                description=description,
+                dataset_version=spec.version,
+                plan=pinned,
+                logic=logic,
+                digest=digest_of_logic(logic),
+            )
+            record_audit(account=account, actor=actor, action="benchmark.created", target=name)
+    except IntegrityError:
+        taken = FieldError("/name", f"A benchmark named {name!r} exists already.")
+        raise Invalid(taken, code="already_exists") from None
+    benchmark.refresh_from_db()
+    return benchmark
+
+
+def execute_benchmark(
+    *,
+    account: Account,
+    benchmark: Benchmark,
+    spec: PlanSpec,
+    candidate: Candidate,
+    said: Surroundings,
+    allow_drift: bool,
+    actor: str,
+) -> Execution:
+    """Ask the question of one config: make an experiment of it and start it.
+
+    Raises `drifted` when what it is measured by is not what was frozen; with `allow_drift` it is measured by what
+    holds now, and the execution keeps what has changed.
+    """
+    with account_scope(account.pk):
+        logic = logic_of(account, spec)
+        changes = changes_between(benchmark.logic, logic)
+        if changes and not allow_drift:
+            raise drifted(benchmark, changes)
+        locked = get_benchmark(account=account, id=benchmark.pk, lock=True)
+        locked.n_executions += 1
+        locked.save(update_fields=["n_executions"])
+        experiment = create_experiment(
+            account=account,
+            name=f"{benchmark.name} {locked.n_executions}",
+            metadata=said.to_json() or None,
+            tags={"benchmark": benchmark.name},
+            plan=spec,
+            candidates=[candidate],
+            start=True,
+            actor=actor,
+        )
+        execution = Execution.objects.create(
+            account=account,
+            benchmark=benchmark,
+            number=locked.n_executions,
+            experiment=experiment,
+            digest=digest_of_logic(logic),
+            drift=[change.to_json() for change in changes],
+            task_version=said.task_version,
+            model=said.model,
+            environment=dict(said.environment or {}),
+        )
+        execution.refresh_from_db()
+        return execution
+
+
+def drifted(benchmark: Benchmark, changes: Sequence[LogicChange]) -> Problem:
+    """Make the refusal, with a pointer into the frozen logic for each change."""
+    shown = changes[:MAX_SHOWN]
+    errors = [FieldError(one.pointer, f"It was {_short(one.was)}, and is {_short(one.now)}.") for one in shown]
+    detail = f"{len(changes)} things that {benchmark.name!r} measures by have changed since it was made."
+    return Problem(detail, code="drifted", errors=errors)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def delete_benchmark(*, account: Account, benchmark: Benchmark, actor: str) -> None:
+    """Delete a benchmark with its list of executions; the experiments stay."""
+    with account_scope(account.pk):
+        record_audit(account=account, actor=actor, action="benchmark.deleted", target=benchmark.name)
+        Benchmark.objects.filter(account=account, pk=benchmark.pk).delete()
