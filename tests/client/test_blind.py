@@ -57,6 +57,19 @@ def test_two_blind_runs_have_no_scores_to_compare(client: Client, blind: Evaluat
     assert "no score on both sides of their 4 common examples" in str(found)
 
 
+def test_two_blind_runs_are_set_side_by_side(client: Client, blind: EvaluationResult) -> None:
+    other = run(client, lambda query: "Rome", expected=None, evaluators="pii", name="<b>other</b>")
+    found = blind.diff(other)
+
+    assert (len(found), found.n_equal, [one.is_equal for one in found]) == (4, 1, [False, False, False, True])
+    assert (found.pairs[0].a, found.pairs[0].b) == ("Paris", "Rome")
+    assert str(found).endswith("1 of 4 outputs are equal")
+    assert "<b>other" not in found._repr_html_()
+    strange = run(client, lambda text: text, ["a", "b"], None, evaluators="pii")
+    with pytest.raises(ValueError, match="not the same examples"):
+        blind.diff(strange)
+
+
 def test_scored_here_it_is_the_same(client: Client) -> None:
     made = run(client, knows, expected=None)
     made.experiment_id = None

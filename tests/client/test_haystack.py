@@ -176,3 +176,32 @@ def test_one_with_a_loop_is_evaluated_as_a_whole_only(client: Client) -> None:
 def test_what_is_no_pipeline_of_haystack_s_is_refused() -> None:
     with pytest.raises(TypeError, match="no Haystack"):
         Pipeline.from_haystack(Reader())
+
+
+def test_without_a_wrapper_it_has_its_isolated_mode_too(client: Client) -> None:
+    made = pipeline(Reader("Italy"))
+    metric = {"name": "em", "evaluator": "exact-match", "component": "reader"}
+    options: dict[str, Any] = {"evaluators": [metric], "modes": ("integrated", "isolated"), "progress": False}
+    result = client.eval(made, inputs_of(made), gold(), **options)
+    assert (result.metrics["em"].value, result.metrics["em:isolated"].value) == (0.9, 0.9)
+    assert result.gaps is not None
+    assert (result.gaps.bottleneck, result.gaps.reason) == ((), "no_gap")
+
+
+def test_what_is_expected_may_come_from_a_stored_dataset(client: Client) -> None:
+    rows = [
+        {
+            "id": str(i),
+            "input": one,
+            "expected": {"retriever": {"documents": [doc.to_dict()]}, "reader": {"answers": [city]}},
+        }
+        for i, (one, doc, city) in enumerate(zip(inputs_of(None), DOCUMENTS, CAPITALS.values(), strict=True))
+    ]
+    dataset = client.datasets.create("capitals", rows)
+    metric = {"name": "em", "evaluator": "exact-match", "component": "reader"}
+    found = client.experiment(
+        "stored", {"mine": Pipeline.from_haystack(pipeline(Reader()))}, dataset_id=dataset.id, evaluators=[metric],
+        modes=("integrated", "isolated"), progress=False,
+    )  # fmt: skip
+    result = found.result("mine")
+    assert (result.metrics["em:isolated"].value, result.rows[0].isolated_errors) == (1.0, {})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from evalsvc.client.coroutines import Loop, wait_if_awaitable
 from evalsvc.client.experiment.graphs import ByComponent, ComponentLink, Fields, Graph
@@ -75,7 +75,8 @@ class HaystackGraph(Graph):
         for link in self.links_into(name):
             if link.field not in made.get(link.before, {}):
                 continue
-            value, socket = made[link.before][link.field], self._nodes[name]["input_sockets"][link.parameter]
+            socket = self._nodes[name]["input_sockets"][link.parameter]
+            value = revive(made[link.before][link.field], getattr(socket, "type", None))
             if getattr(socket, "is_variadic", False):
                 found[link.parameter] = [*cast("list[object]", found.get(link.parameter, [])), value]
             else:
@@ -93,3 +94,19 @@ class HaystackGraph(Graph):
             if not self._is_warm and callable(warm_up := getattr(self._pipeline, "warm_up", None)):
                 warm_up()
             self._is_warm = True
+
+
+def revive(value: object, kind: object) -> object:
+    """Return documents and answers that were read from JSON, as those of a stored dataset, as Haystack's objects."""
+    if isinstance(value, list):
+        inner = next((revived for one in value if (revived := _class_of(kind)) and isinstance(one, Mapping)), None)
+        return [revive(one, inner) for one in value] if inner is not None else value
+    read = getattr(_class_of(kind), "from_dict", None)
+    return read(dict(value)) if read is not None and isinstance(value, Mapping) else value
+
+
+def _class_of(kind: object) -> type | None:
+    """Return the class with `from_dict` within a type such as `list[Document] | None`."""
+    if isinstance(kind, type) and hasattr(kind, "from_dict"):
+        return kind
+    return next((found for one in get_args(kind) if (found := _class_of(one)) is not None), None)

@@ -57,8 +57,8 @@ class ExperimentRequest:
 
     def _build_config(self, name: str, runnable: object) -> dict[str, object]:
         parameters: dict[str, object] = {"runnable": name_of(runnable), **to_json_object(self.parameters.get(name, {}))}
-        if isinstance(runnable, Pipeline):
-            parameters |= {"components": list(runnable.components), "connections": list(runnable.connections)}
+        if (pipeline := as_pipeline(runnable)) is not None:
+            parameters |= {"components": pipeline.components, "connections": pipeline.connections}
         elif components := read_components(runnable):
             parameters.setdefault("components", components)
         return {"name": name, "kind": "push", "parameters": parameters}

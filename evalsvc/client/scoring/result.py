@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.errors import NotFoundError
+from evalsvc.client.results.diff import OutputDiff, diff_rows
 from evalsvc.client.results.drawing import DrawnInterval, Plottable
 from evalsvc.client.results.files import read_result, write_result
 from evalsvc.client.results.frames import build_frame
@@ -177,6 +178,14 @@ class EvaluationResult(Plottable):
         except NotFoundError:
             return None
         return run
+
+    def diff(self, other: EvaluationResult) -> OutputDiff:
+        """Set the outputs side by side with those of another result of the same examples, those that differ first.
+
+        It needs no expectation, so it is also for blind runs. ValueError for other examples.
+        """
+        names = (self.name, other.name) if self.name != other.name else (f"{self.name} (a)", f"{other.name} (b)")
+        return diff_rows(*names, self.rows, other.rows)
 
     def confusion(
         self,
