@@ -52,3 +52,18 @@ def answering(*, is_broken: bool) -> Any:
 def reading(example: dict[str, Any]) -> str:
     """A reader alone, over the passages that come with the example."""
     return read_passages(example["contexts"], example["input"])
+
+
+def staged(application: Any, name: str, **retriever: Any) -> dict[str, Any]:
+    """Return a config of two nodes that an application answers at addresses of this name, counted there."""
+    find = application.serve(f"/{name}/find", lambda body: {"hits": retrieve(body["q"], is_broken=True)})
+    read = application.serve(f"/{name}/read", lambda body: {"text": read_passages(body["passages"], body["q"])})
+    asked = {"kind": "http", "url": find, "body": {"q": "{{input.query}}"}, "output": {"documents": "/hits"}}
+    reader = {
+        "kind": "http",
+        "url": read,
+        "body": {"q": "{{input.query}}", "passages": "{{retriever.documents}}"},
+        "output": {"answer": "/text"},
+    }
+    parameters = {"nodes": {"retriever": asked | retriever, "reader": reader}, "output": "/reader/answer"}
+    return {"name": name, "kind": "pipeline", "parameters": parameters}

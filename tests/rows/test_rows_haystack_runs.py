@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.rows.application import Application
-from tests.rows.pipelines import BY_COMPONENT, CAPITALS, DOCUMENTS, EXAMPLES, answering, reading
+from tests.rows.pipelines import BY_COMPONENT, CAPITALS, DOCUMENTS, EXAMPLES, answering, reading, staged
 from tests.rows.service import EXACT, Service, plan_body
 from tests.rows.table import missing, row
 
@@ -143,12 +143,26 @@ def test_a_second_evaluation_asks_nobody(api: Service, application: Application)
 
 @row("H-21", "outputs simulated for chosen components", 'configs[].simulated_outputs {"retriever": {…}}')
 def test_a_simulated_component_is_not_called(api: Service, application: Application) -> None:
-    missing("simulated_outputs of a pipeline")
+    config = staged(application, "given")
+    config["parameters"]["simulated_outputs"] = {"retriever": {"documents": [DOCUMENTS["Italy"]]}}
+
+    id = api.experiment(api.dataset(EXAMPLES), [config], [{**EXACT, "component": "reader"}])["id"]
+    api.done(id)
+
+    assert application.calls["/given/find"] == 0
+    assert all(asked["passages"] == [DOCUMENTS["Italy"]] for asked in application.asked["/given/read"])
+    assert api.value(id, "em") == 0.25
 
 
 @row("H-22", "expected outputs as the simulated ones", '"simulate_from": "expected"')
 def test_a_component_is_simulated_by_its_label(api: Service, application: Application) -> None:
-    missing("simulate_from of a pipeline")
+    config = staged(application, "labelled", simulate_from="expected")
+
+    id = api.experiment(api.dataset(EXAMPLES), [config], [{**EXACT, "component": "reader"}])["id"]
+    api.done(id)
+
+    assert application.calls["/labelled/find"] == 0
+    assert api.value(id, "em") == 1.0
 
 
 @row("H-23", "partial results while it runs", "GET …/results between two leases | length grows")
@@ -180,13 +194,29 @@ def test_progress_only_grows_and_ends_whole(api: Service) -> None:
 
 
 @row("H-28", "an input without a component's name, when only one takes it", "POST /v1/experiments (pipeline)")
-def test_a_shorthand_input_finds_its_node(api: Service) -> None:
-    missing("config kind pipeline")
+def test_a_shorthand_input_finds_its_node(api: Service, application: Application) -> None:
+    config = staged(application, "short")
+    config["parameters"]["nodes"]["retriever"]["body"] = {"q": "{{query}}"}
+    config["parameters"]["inputs"] = {"query": "{{input.query}}"}
+
+    made = api.experiment(api.dataset(EXAMPLES), [config], [{**EXACT, "component": "reader"}])
+    api.done(made["id"])
+
+    assert made["configs"][0]["parameters"]["inputs"] == {"retriever": {"query": "{{input.query}}"}}
+    assert [asked["q"] for asked in application.asked["/short/find"]].count("Italy") == 1
 
 
 @row("H-29", "an ambiguous one is refused before anything runs", "POST /v1/experiments (pipeline) | 422 naming both")
 def test_an_ambiguous_shorthand_is_refused(api: Service, application: Application) -> None:
-    missing("config kind pipeline")
+    config = staged(application, "both")
+    for node in config["parameters"]["nodes"].values():
+        node["body"] = {**node["body"], "q": "{{query}}"}
+    config["parameters"]["inputs"] = {"query": "{{input.query}}"}
+
+    told = api.refused("/v1/experiments", plan_body(api.dataset(EXAMPLES), [config]))
+
+    assert "retriever" in told and "reader" in told
+    assert (application.calls["/both/find"], application.calls["/both/read"]) == (0, 0)
 
 
 @row("H-30", "expectations by component; an unknown one is refused", 'expected: {"reader": …}; 422 for "raeder"')
@@ -213,8 +243,19 @@ def test_an_opaque_runnable_has_integrated_metrics_only(api: Service) -> None:
 
 
 @row("H-32", "loops: integrated only", "POST /v1/experiments (pipeline with a cycle) | 422; as http or push: runs")
-def test_a_cycle_is_refused_as_a_pipeline_and_run_as_a_whole(api: Service) -> None:
-    missing("config kind pipeline")
+def test_a_cycle_is_refused_as_a_pipeline_and_run_as_a_whole(api: Service, application: Application) -> None:
+    config = staged(application, "loop")
+    config["parameters"]["nodes"]["retriever"]["body"] = {"q": "{{reader.answer}}"}
+
+    assert "reader" in api.refused("/v1/experiments", plan_body(api.dataset(EXAMPLES), [config]))
+    circle = {"connections": ["retriever.documents -> reader.documents", "reader.answer -> retriever.query"]}
+    whole = {"name": "agent", "kind": "push", "parameters": {"components": ["retriever", "reader"], **circle}}
+    metrics = [{**EXACT, "component": "reader"}]
+    both = plan_body(api.dataset(EXAMPLES), [whole], metrics, modes=["integrated", "isolated"])
+    assert "isolated" in api.refused("/v1/experiments", both)
+    made = api.experiment(api.dataset(EXAMPLES), [whole], metrics)
+    api.answer(made["id"], made["configs"][0]["id"], answering(is_broken=False))
+    assert api.value(made["id"], "em") == 1.0
 
 
 @row("H-34", "metrics at a lower k, nothing run again", 'POST …/metrics {"name": "recall@1"}')

@@ -53,7 +53,26 @@ def test_elo_is_that_of_the_matches(api: Service) -> None:
 @row("I-22", "people rate; half answered is partial", "POST /v1/reviews; one answer of two | partial",
      differs="What nobody has answered is pending, and never failed: silence is no verdict.")  # fmt: skip
 def test_a_review_half_answered_is_partial(api: Service) -> None:
-    missing("POST /v1/reviews")
+    id = api.pushed(LANDS, {"mine": lambda example: "Rome"})
+    project = api.post("/v1/projects", {"name": "reviewed"})["id"]
+    asked = {"project_id": project, "name": "is it right?", "annotation_type": "binary"}
+    api.post("/v1/annotation-criteria", asked)
+    items = {"outputs": {"experiment_id": id}}
+    body = {
+        "name": "rows",
+        "criteria": ["is it right?"],
+        "items": items,
+        "sample": {"method": "random", "n": 2},
+        "seed": 1,
+    }
+    review = api.post("/v1/reviews", body)["review"]["id"]
+
+    lease = api.post(f"/v1/reviews/{review}/lease")["lease"]
+    said = {"lease_token": lease["lease_token"], "answers": [{"criteria": "is it right?", "value_pass": True}]}
+    api.post(f"/v1/reviews/{review}/items/{lease['item_id']}/answers", said)
+
+    found = api.get(f"/v1/reviews/{review}")["review"]
+    assert (found["state"], found["n_answered"], found["n_pending"]) == ("partial", 1, 1)
 
 
 @row("I-25", "a benchmark notices drift", "POST /v1/benchmarks/B/executions after a prompt changed | 409")
