@@ -8,18 +8,38 @@ from haystack import Document, Pipeline, component
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-FACTS = {
-    "Italy": "Rome is the capital of Italy.",
-    "France": "Paris is the capital of France.",
-    "Spain": "Madrid, on the Manzanares, has been the capital of Spain since 1561.",
-    "Norway": "Oslo is the capital of Norway.",
-    "Japan": "Tokyo, once called Edo, has been the capital of Japan since 1868.",
-    "Peru": "Lima, founded by Pizarro, is the capital and largest city of Peru.",
-    "Egypt": "Cairo is the capital of Egypt.",
-    "Kenya": "Nairobi, which began as a railway depot, is the capital of Kenya today.",
+CAPITALS = {
+    **{"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Norway": "Oslo", "Japan": "Tokyo", "Peru": "Lima"},
+    **{
+        "Egypt": "Cairo",
+        "Kenya": "Nairobi",
+        "Cuba": "Havana",
+        "Ghana": "Accra",
+        "Greece": "Athens",
+        "Chile": "Santiago",
+    },
+    **{
+        "Poland": "Warsaw",
+        "Nepal": "Kathmandu",
+        "Iraq": "Baghdad",
+        "Latvia": "Riga",
+        "Malta": "Valletta",
+        "Oman": "Muscat",
+    },
+    **{
+        "Qatar": "Doha",
+        "Serbia": "Belgrade",
+        "Turkey": "Ankara",
+        "Uganda": "Kampala",
+        "Wales": "Cardiff",
+        "Yemen": "Sanaa",
+    },
 }
-RUMOURS = {land: f"{land} has no capital." for land in ("Spain", "Japan", "Peru", "Kenya")}
-ANSWERS = {land: text.replace(",", "").split()[0] for land, text in FACTS.items()}
+FACTS = {
+    land: f"{city}, with its old streets and its harbour or river, is the capital of {land}."
+    for land, city in CAPITALS.items()
+}
+RUMOURS = {land: f"{land} has no capital." for land in list(CAPITALS)[::2]}
 
 
 @component

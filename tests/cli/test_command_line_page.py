@@ -29,6 +29,11 @@ def test_its_commands_answer_as_shown(web: str, alice: Caller, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     shown = [json.loads(block.text) for block in found if block.language == "json"]
     answers = [json.loads(text) for text in done.stdout.split("\036")[:-1]]
+    (tests,) = [block.text for block in found if block.language == "python"]
+    (tmp_path / "test_page.py").write_text(tests)
+    plugin = [sys.executable, "-m", "pytest", "-q", "-p", "evalsvc.cli.deciding.plugin", "-p", "no:cacheprovider"]
+    tested = subprocess.run(plugin, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert "2 failed" in tested.stdout and tested.stdout.count("Undecided is no pass") == 2, tested.stdout
     wrong = [line for pair in zip(shown, answers, strict=True) for line in differences(*pair)]
     assert wrong == []
 

@@ -31,7 +31,7 @@ def test_what_is_as_good_passes(gated: Any) -> None:
     done = gated(set())
 
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("Pass: the rule is shown to hold. (gate ")
+    assert done.stdout.startswith("Pass")
     assert "accuracy not worse by 0.05:" in done.stdout
     assert "0 improved, 0 regressed, 100 unchanged" in done.stdout
 
@@ -48,7 +48,7 @@ def test_what_cannot_be_told_is_undecided(gated: Any) -> None:
     done = gated(set(range(4)))
 
     assert done.exit_code == 2
-    assert done.stdout.startswith("Undecided: these examples cannot tell:")
+    assert done.stdout.startswith("Undecided")
     assert "more examples would settle it" in done.stdout
 
 

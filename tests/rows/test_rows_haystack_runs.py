@@ -46,6 +46,8 @@ def test_a_perfect_reader_behind_a_broken_retriever_is_seen(api: Service, rag: s
 
     assert found["isolated"]["em alone"]["value"] == 1.0
     assert found["integrated"]["em"]["value"] == 0.25
+    gaps = {one["name"]: one["gaps"] for one in api.get(f"/v1/experiments/{rag}/components")["configs"]}
+    assert [one["gap"]["value"] for one in gaps["broken"] if one["component"] == "reader"] == [0.75]
 
 
 @row("H-04", "metrics for each component", "GET …/live | .by_component.retriever.mrr and .reader.f1")
