@@ -16,7 +16,9 @@ from evalsvc.reports.words import (
     moment_text,
     number_text,
     ranked,
+    slice_name,
     text_of,
+    together_words,
     word_of,
 )
 
@@ -140,6 +142,29 @@ def _measured(report: Mapping[str, Any]) -> Iterator[str]:
         yield from markdown_table(["config", "measured", "n", "p50", "p95", "p99"], rows)
 
 
+def _slices(report: Mapping[str, Any]) -> Iterator[str]:
+    if (slices := report["slices"]) is not None:
+        yield f"## Slices: {markdown_text(slices['metric'])}\n\n{markdown_text(together_words(slices))}\n"
+        rows = [
+            [
+                *(markdown_text(slice_name(row)), markdown_text(", ".join(row["configs"])), number_text(row["value"])),
+                *(interval_text(row), number_text(row["n"]), number_text(row["n_error"])),
+            ]
+            for row in slices["rows"]
+        ]
+        yield from markdown_table(["slice", "configs", "value", "interval", "n", "errors"], rows)
+
+
+def _gates(report: Mapping[str, Any]) -> Iterator[str]:
+    if report["gates"]:
+        yield "## Gates\n"
+        rows = [
+            [markdown_text(one["name"] or one["id"]), one["outcome"], markdown_text(one["summary"])]
+            for one in report["gates"]
+        ]
+        yield from markdown_table(["gate", "outcome", "in words"], rows)
+
+
 def _decisions(report: Mapping[str, Any]) -> Iterator[str]:
     if report["decisions"]:
         yield "## Decisions\n"
@@ -212,4 +237,17 @@ def _asked(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"* {markdown_text(one['metric'])}: {markdown_text(one['warning'])} ({markdown_text(configs)})"
 
 
-SECTIONS = (_head, _leaderboard, _components, _metrics, _sweep, _measured, _decisions, _errors, _examples, _asked)
+SECTIONS = (
+    _head,
+    _leaderboard,
+    _components,
+    _metrics,
+    _sweep,
+    _slices,
+    _measured,
+    _gates,
+    _decisions,
+    _errors,
+    _examples,
+    _asked,
+)

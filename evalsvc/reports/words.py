@@ -145,3 +145,15 @@ def component_rows(report: Mapping[str, Any]) -> list[ComponentRow]:
     ]
     places = {config["name"]: i for i, config in enumerate(ranked(report))}
     return sorted(rows, key=lambda row: (places[row.config], row.component, row.metric, row.mode))
+
+
+def slice_name(row: Mapping[str, Any]) -> str:
+    """Return the values that make a slice."""
+    named = ", ".join(f"{name} {text_of(value)}" for name, value in row["values"].items())
+    return f"{named} (all others)" if row["is_rest"] else named
+
+
+def together_words(slices: Mapping[str, Any]) -> str:
+    """Say for how much the intervals of slices hold."""
+    level = f"{number_text(slices['level'] * 100)} %"
+    return f"{number_text(slices['n_comparisons'])} intervals hold together at {level}, for {slices['covers']}."

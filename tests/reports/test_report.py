@@ -102,6 +102,35 @@ def test_the_sweep_has_the_knobs_that_differ(module_alice: Caller, made: Any) ->
     assert (sweep["knobs"], [row["values"]["k"] for row in sweep["rows"]]) == (["k"], [7, 5, 2])
 
 
+def test_slices_are_those_of_aggregates(alice: Caller) -> None:
+    examples = [{"input": f"{i}", "expected": "x", "metadata": {"topic": "ab"[i % 2]}} for i in range(20)]
+    made = make_experiment(alice, make_dataset(alice, examples), [{"name": "a", "kind": "push"}])
+    Runner(alice, made).run(lambda example: "x" if int(example["input"]) % 4 else "y")
+
+    found = report(alice, made["id"], "by=metadata.topic")
+    assert found["slices"] == ok(alice.get(f"/v1/experiments/{made['id']}/aggregates?by=metadata.topic"))
+    text = page(alice, made["id"], "md", "by=metadata.topic")
+    assert "metadata.topic a" in text
+    assert "Slices" in page(alice, made["id"], query="by=metadata.topic")
+    assert report(alice, made["id"])["slices"] is None
+
+
+def test_gates_about_it_are_listed(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=20), [{"name": "a", "kind": "push"}])
+    Runner(alice, made).run()
+    gate = {
+        "candidate": {"experiment_id": made["id"], "config": "a"},
+        "rules": [{"metric": "accuracy", "at_least": 0.5}],
+    }
+    ok(alice.post("/v1/gates", gate | {"name": HOSTILE[:50]}))
+
+    found = report(alice, made["id"])["gates"]
+    assert found == ok(alice.get(f"/v1/gates?experiment_id={made['id']}"))["gates"]
+    assert [one["outcome"] for one in found] == ["pass"]
+    assert {tag for tag, _ in Tags(page(alice, made["id"])).tags} <= ALLOWED
+    assert "| pass |" in page(alice, made["id"], "md")
+
+
 def test_components_stand_by_mode(alice: Caller) -> None:
     metrics: list[Any] = [EXACT, {**EXACT, "name": "found", "component": "retriever"}]
     examples = [{"input": f"{i}", "expected": {"output": "x", "retriever": {"output": "x"}}} for i in range(6)]
@@ -263,6 +292,8 @@ def large_report() -> dict[str, Any]:
         },
         "decisions": [],
         "n_decisions": 0,
+        "slices": None,
+        "gates": [],
         "measured": {},
         "errors": [],
         "worst_examples": [example] * 50,

@@ -7,10 +7,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from evalsvc.experiments.api.answers.aggregates import AggregateAnswer
 from evalsvc.experiments.api.answers.comparisons import ParetoAnswer
 from evalsvc.experiments.api.answers.estimates import Ends, QuantileEstimate
 from evalsvc.experiments.api.answers.live import DecisionFacts, LiveAnswer
 from evalsvc.experiments.api.answers.runs import Kind, Plan
+from evalsvc.gates.answers import GateRow
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
 
 
@@ -160,6 +162,8 @@ class ReportAnswer(AnswerShape):
     sweep: SweepTable | None
     decisions: list[DecisionFacts]
     n_decisions: int
+    slices: Annotated[AggregateAnswer | None, Meta(description="Only where `by` asks for them.")]
+    gates: Annotated[list[GateRow], Meta(description="The newest about its configs.")]
     measured: dict[str, dict[str, MeasuredQuantiles]]
     errors: list[ErrorCount]
     worst_examples: list[ReportedExample]

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.experiments.api.bodies.aggregates import AggregatesIn
 from evalsvc.experiments.api.shapes import plan_out
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.reports.api.answers import ReportAnswer
@@ -22,6 +23,7 @@ from evalsvc.reports.content.gathering import ReportQuestion, gather_report
 from evalsvc.reports.markdown import markdown_of
 from evalsvc.reports.page.html import page_of
 from evalsvc.rest.answering.shapes import answer_with
+from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.edge.policy import FILE, HEADER
 
 MAX_EXAMPLES = 50
@@ -38,6 +40,7 @@ class ReportIn(serializers.Serializer[Any]):
     n_examples = serializers.IntegerField(
         min_value=0, max_value=MAX_EXAMPLES, default=3, help_text="How many of the worst, and of the instructive ones."
     )
+    by = StrictText(max_length=500, required=False, help_text="Slices: `metadata.<key>`, or several with commas.")
 
 
 class ReportView(AccountView):
@@ -62,7 +65,8 @@ class ReportView(AccountView):
         """
         plan = get_plan(account=self.account, id=id)
         wanted = checked(ReportIn(data=sent(request)))
-        asked = ReportQuestion(n_examples=wanted["n_examples"], now=timezone.now())
+        slices = checked(AggregatesIn(data={"by": wanted["by"]})) if "by" in wanted else None
+        asked = ReportQuestion(n_examples=wanted["n_examples"], now=timezone.now(), slices=slices)
         report = {**gather_report(self.account, plan, asked), "plan": plan_out(plan)}
         if wanted["format"] == "json":
             return Response(report)

@@ -9,18 +9,21 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.aggregates.asking import aggregates_of
 from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import decision_out, live_view
 from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.selectors import list_configs, list_decisions
+from evalsvc.gates.selectors import evidence_of, list_gates
 from evalsvc.reports.content.examples import instructive_examples, worst_examples
 from evalsvc.reports.content.measured import errors_of, measured_of
 from evalsvc.reports.content.sweeps import sweep_of
 from evalsvc.reports.secrets import without_secrets
 
-MAX_DECISIONS = 50
+MAX_DECISIONS, MAX_GATES = 50, 20
+GATE_FACTS = ("level", "looks", "covers", "summary", "candidate", "baseline", "history", "spending")
 MOST_WEIGHED = 100_000
 """Scores that are weighed for a front within a report; more are asked for at the address of the front alone."""
 
@@ -31,6 +34,8 @@ class ReportQuestion:
 
     n_examples: int
     now: datetime
+    slices: Mapping[str, Any] | None = None
+    """What aggregates are asked by; None for no slices."""
 
 
 def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion) -> dict[str, Any]:
@@ -52,6 +57,8 @@ def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion)
         "sweep": sweep_of(configs),
         "decisions": [decision_out(row) for row in decisions[:MAX_DECISIONS]],
         "n_decisions": decisions.count(),
+        "slices": aggregates_of(account, plan, asked.slices) if asked.slices else None,
+        "gates": gates_about(account, plan),
         "measured": measured_of(plan, configs),
         "errors": errors_of(configs),
         "worst_examples": worst_examples(account, plan, leader or next(iter(configs), None), asked.n_examples),
@@ -59,6 +66,16 @@ def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion)
         "target_snapshot": {config.name: snapshot_of(config) for config in configs},
         "warnings": _warnings(live),
     }
+
+
+def gates_about(account: Account, plan: ExperimentPlan) -> list[dict[str, Any]]:
+    """Return the newest decisions about configs of the experiment, as the list of gates has them."""
+    rows = list_gates(account=account, experiment_id=str(plan.pk)).order_by("-id")[:MAX_GATES]
+    return [
+        {name: getattr(evidence_of(row), name) for name in GATE_FACTS}
+        | {"id": str(row.pk), "name": row.name, "outcome": row.outcome, "created_at": row.created_at}
+        for row in rows
+    ]
 
 
 def reported_dataset(plan: ExperimentPlan) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from evalsvc.reports.page.chart import drawn_reach, interval_picture
 from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
 from evalsvc.reports.words import (
@@ -17,6 +18,8 @@ from evalsvc.reports.words import (
     moment_text,
     number_text,
     ranked,
+    slice_name,
+    together_words,
 )
 
 
@@ -36,6 +39,47 @@ def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         heads = [("config", None), ("measured", None), ("n", "n"), ("p50", None), ("p95", None), ("p99", None)]
         caption = f"Quantiles of new data, with exact intervals at {number_text(report['plan'].level * 100)} %"
         yield section("Latency and cost", page_table(caption, heads, rows[: room.rows], max(0, len(rows) - room.rows)))
+
+
+def slices_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the estimates of the slices that were asked for."""
+    slices = report["slices"]
+    if slices is None:
+        return
+    span = drawn_reach(slices["rows"])
+    rows = [
+        [
+            row_head(room.shown(slice_name(row), 200)),
+            table_cell(room.shown(", ".join(row["configs"]), 200)),
+            table_cell(number_text(row["value"]), kind="n"),
+            table_cell(interval_picture(row, span)),
+            table_cell(interval_text(row), kind="i"),
+            table_cell(number_text(row["n"]), kind="n"),
+            table_cell(number_text(row["n_error"]), kind="n"),
+        ]
+        for row in slices["rows"][: room.rows]
+    ]
+    heads = [("slice", None), ("configs", None), ("value", "n"), ("interval drawn", None), ("interval", None)]
+    heads += [("n", "n"), ("errors", "n")]
+    caption = f"{room.shown(slices['metric'], 100)}. {together_words(slices)}"
+    yield section("Slices", page_table(caption, heads, rows, len(slices["rows"]) - len(rows)))
+
+
+def gates_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield what gates have decided about configs of the experiment."""
+    rows = [
+        [
+            row_head(room.shown(one["name"] or one["id"], 100)),
+            table_cell(one["outcome"]),
+            table_cell(room.shown(one["summary"], 400)),
+            table_cell(moment_text(one["created_at"])),
+        ]
+        for one in report["gates"][: room.rows]
+    ]
+    if rows:
+        heads: list[tuple[str, str | None]] = [(text, None) for text in ("gate", "outcome", "in words", "when")]
+        left_out = len(report["gates"]) - len(rows)
+        yield section("Gates", page_table("Newest first", heads, rows, left_out))
 
 
 def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:

@@ -20,9 +20,16 @@ SECTIONS = (
         standings.metrics_section,
         standings.sweep_section,
         standings.pareto_section,
+        grounds.slices_section,
         grounds.measured_section,
     ),
-    *(grounds.decisions_section, grounds.errors_section, grounds.examples_section, grounds.asked_section),
+    *(
+        grounds.gates_section,
+        grounds.decisions_section,
+        grounds.errors_section,
+        grounds.examples_section,
+        grounds.asked_section,
+    ),
 )
 
 
