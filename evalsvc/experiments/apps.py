@@ -20,5 +20,5 @@ class ExperimentsConfig(AppConfig):
         if side_of not in finders:
             finders.append(side_of)
         register_functions(
-            self.label, FunctionFiles(Path(__file__).parent / "sql", ("functions", "additions", "stages"))
+            self.label, FunctionFiles(Path(__file__).parent / "sql", ("functions", "additions", "stages", "retries"))
         )

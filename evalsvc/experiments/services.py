@@ -218,5 +218,6 @@ def _delete_rows(experiment_id: int, config_ids: list[int]) -> None:
     with connections[current_role()].cursor() as cursor:
         for table in ("score", "output", "workunit", "aggregate", "look", "additionmark"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE config_id = ANY (%s)", [config_ids])  # noqa: S608
-        for table in ("stageoutput", "evidence", "comparison", "decision", "controlop", "experimentitem", "addition"):
+        gone = ("stageoutput", "evidence", "comparison", "decision", "controlop", "experimentitem", "addition", "retry")
+        for table in gone:
             cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment_id])  # noqa: S608

@@ -25,6 +25,7 @@ from evalsvc.experiments.api.metrics import MetricsView, ScoresView
 from evalsvc.experiments.api.pareto import ParetoView
 from evalsvc.experiments.api.push import LeaseView, OutputsView
 from evalsvc.experiments.api.results import ResultsView
+from evalsvc.experiments.api.retries import RetryView
 
 urlpatterns = [
     path("v1/score/batch", OutputBatchView.as_view()),
@@ -44,6 +45,7 @@ urlpatterns = [
     path("v1/experiments/<id:id>/components", ComponentsView.as_view()),
     path("v1/experiments/<id:id>/recount", RecountView.as_view()),
     path("v1/experiments/<id:id>/results", ResultsView.as_view()),
+    path("v1/experiments/<id:id>/retry", RetryView.as_view()),
     path("v1/experiments/<id:id>/metrics", MetricsView.as_view()),
     path("v1/experiments/<id:id>/scores", ScoresView.as_view()),
     path("v1/experiments/<id:id>/configs", ConfigsView.as_view()),

@@ -59,7 +59,8 @@ OF_EXPERIMENTS = (
         "projects_experiment",
         "experiment_id",
         *("experiments_output", "experiments_experimentitem", "experiments_comparison", "experiments_evidence"),
-        *("experiments_addition", "experiments_decision", "experiments_controlop", "experiments_stageoutput"),
+        *("experiments_addition", "experiments_retry", "experiments_decision", "experiments_controlop"),
+        *("experiments_stageoutput",),
     ),
 )
 TABLES = (

@@ -119,6 +119,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/datasets/{id}/versions"): {"examples": [{"input": "x"}]},
     ("post", "/v1/experiments"): {"name": "new"},
     ("post", "/v1/experiments/preview"): PLANNED,
+    ("post", "/v1/experiments/{id}/retry"): {},
     ("post", "/v1/aggregates"): {"experiment_ids": ["1"]},
     ("post", "/v1/experiments/import"): None,
     ("post", "/v1/benchmarks"): {"name": "new", "plan": PLANNED["plan"]},

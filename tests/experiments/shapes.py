@@ -71,6 +71,7 @@ def filled_experiment(caller: Caller, name: str | None = None) -> Filled:
     )
     posted(caller, f"/v1/experiments/{made['id']}/configs/{good}/stop", {})
     _add_stage(caller, made["id"], good, unit)
+    _add_retry(caller, made["id"])
     return Filled(made["id"], [good, bad], unit["id"], made["plan"]["dataset_id"])
 
 
@@ -84,6 +85,15 @@ def _add_stage(caller: Caller, id: str, config_id: str, unit: Any) -> None:
         StageOutput.objects.create(
             account=caller.account, experiment_id=int(id), key="0" * 64, output={"output": "x"}, **asked
         )
+
+
+def _add_retry(caller: Caller, id: str) -> None:
+    """Keep that somebody has ordered a retry, of which nothing is left to do."""
+    from evalsvc.experiments.models import Retry
+    from evalsvc.tenancy.scope import account_scope
+
+    with account_scope(caller.account.pk):
+        Retry.objects.create(account=caller.account, experiment_id=int(id), number=1, what="outputs", n_outputs=1)
 
 
 def finished_experiment(caller: Caller, name: str) -> str:

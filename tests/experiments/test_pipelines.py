@@ -20,6 +20,7 @@ from tests.experiments.conftest import (
     make_experiment,
     ok,
     recounted,
+    run_units,
 )
 from tests.experiments.piping import READER_EM, RECALL, Rag, examples
 from tests.experiments.pushing import results
@@ -431,3 +432,22 @@ def test_a_sampled_answer_is_kept_while_a_later_node_is_put_off(alice: Caller, s
     calls = stub.calls()["by_model"]
     assert (calls["stub-echo"], calls["stub-429"]) == (3, 6)
     assert live(alice, made["id"])["experiment"]["n_queries"] == 6
+
+
+def test_a_retry_asks_only_the_nodes_that_failed(alice: Caller, rag: Rag) -> None:
+    from tests.faults.application import as_json
+
+    def failing(body: Any) -> Any:
+        return as_json({}, 400) if str(body).count("a1'") and body["of"] == "reader" else rag.answer(body)
+
+    rag.server.answer = failing
+    made = run(alice, [rag.pipeline()], n=3, metrics=[READER_EM])
+    assert (len(results(alice, made, "status=failed")), rag.asked["retriever"]) == (1, 3)
+    rag.server.answer = rag.answer
+    ok(alice.post(f"/v1/experiments/{made['id']}/retry", {}))
+    run_units()
+
+    assert results(alice, made, "status=failed") == []
+    assert (rag.asked["retriever"], rag.asked["reader"]) == (3, 3)
+    assert by_name(live(alice, made["id"]))["rag"]["by_component"]["reader"]["integrated"]["em"]["value"] == 1.0
+    assert recounted(alice, made["id"]) == []

@@ -104,6 +104,11 @@ def scores_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     return f"/v1/experiments/{made.id}/scores", body
 
 
+def retry_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    _, body = aggregates_route(caller)
+    return f"/v1/experiments/{body['experiment_ids'][0]}/retry", {"what": "outputs"}
+
+
 def aggregates_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     made = make_experiment(caller, make_dataset(caller, n=2), [{"name": "mine", "kind": "push"}])
     return "/v1/aggregates", {"experiment_ids": [made["id"]]}
@@ -202,6 +207,7 @@ ROUTES: dict[str, Route] = {
     "/v1/experiments": lambda caller: ("/v1/experiments", {"name": "x"}),
     "/v1/experiments/preview": preview_route,
     "/v1/aggregates": aggregates_route,
+    "/v1/experiments/{id}/retry": retry_route,
     "/v1/experiments/{id}": of_experiment("", {"name": "renamed"}),
     "/v1/experiments{id}": of_experiment_without_slash,
     "/v1/experiments/{id}/start": of_experiment("/start", {}, start=False),

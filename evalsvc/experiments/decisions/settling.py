@@ -24,12 +24,12 @@ from evaluators.base import JSONValue
 
 State = ExperimentPlan.State
 # A unit that is leased may still bring answers, of a stopped config too; so may one that waits for its scores. Metrics
-# that are added to what has ended hold nothing open.
+# that are added to what has ended hold nothing open; a retry does, for it changes what is counted.
 ON_ITS_WAY = """
 SELECT EXISTS (
   SELECT 1 FROM experiments_workunit u JOIN experiments_config c ON c.id = u.config_id
-  WHERE c.experiment_id = %s AND u.addition = 0 AND u.state <> 'done'
-    AND (u.state = 'scoring' OR (u.state = 'leased' AND u.lease_expires_at > clock_timestamp())))
+  WHERE c.experiment_id = %s AND u.state <> 'done' AND c.state <> 'deleted' AND (u.addition >= 1000 OR (
+    u.addition = 0 AND (u.state = 'scoring' OR (u.state = 'leased' AND u.lease_expires_at > clock_timestamp())))))
 """
 
 

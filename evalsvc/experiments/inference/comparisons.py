@@ -23,24 +23,33 @@ SUMS = ("upto", "n", "total", "squares", "n_plus", "n_minus", "n_missing", "miss
 COLUMNS = (*SUMS, "log_better", "log_worse")
 MAX_REMEMBERED = 100
 MOST_CELLS = 500_000
-# By experiment, with the sum that says whether the database still holds the same.
-_known: BoundedCache[int, tuple[int, Comparisons]] = BoundedCache(MAX_REMEMBERED)
+# By experiment, with the sums that say whether the database still holds the same.
+_known: BoundedCache[int, tuple[Standing, Comparisons]] = BoundedCache(MAX_REMEMBERED)
 
 UPSERT = """
 INSERT INTO experiments_comparison AS c (
   account_id, experiment_id, first_id, second_id, upto, n, total, squares, n_plus, n_minus, n_missing, missing_low,
-  missing_high, log_better, log_worse)
+  missing_high, log_better, log_worse, basis)
 SELECT %s, %s, r.first_id, r.second_id, r.upto, r.n, r.total, r.squares, r.n_plus, r.n_minus, r.n_missing,
-  r.missing_low, r.missing_high, r.log_better, r.log_worse
+  r.missing_low, r.missing_high, r.log_better, r.log_worse, r.basis
 FROM jsonb_to_recordset(%s::jsonb) AS r(
   first_id bigint, second_id bigint, upto int, n int, total double precision, squares double precision, n_plus int,
   n_minus int, n_missing int, missing_low double precision, missing_high double precision,
-  log_better double precision[], log_worse double precision[])
+  log_better double precision[], log_worse double precision[], basis int)
 ON CONFLICT (experiment_id, first_id, second_id) DO UPDATE SET
   upto = excluded.upto, n = excluded.n, total = excluded.total, squares = excluded.squares, n_plus = excluded.n_plus,
   n_minus = excluded.n_minus, n_missing = excluded.n_missing, missing_low = excluded.missing_low,
-  missing_high = excluded.missing_high, log_better = excluded.log_better, log_worse = excluded.log_worse
+  missing_high = excluded.missing_high, log_better = excluded.log_better, log_worse = excluded.log_worse,
+  basis = excluded.basis
 """
+# A retry has changed scores that are in the sums: they are counted anew, from the first position on.
+OUTDATED = """
+DELETE FROM experiments_comparison k USING experiments_config a, experiments_config b
+WHERE k.experiment_id = %s AND a.id = k.first_id AND b.id = k.second_id AND k.basis <> a.n_retried + b.n_retried
+"""
+STANDING = "SELECT coalesce(sum(upto), 0), coalesce(sum(basis), 0) FROM experiments_comparison WHERE experiment_id = %s"
+Standing = tuple[int, int]
+"""How far all comparisons have come, and how often retries had changed what they are of."""
 
 
 Comparisons = dict[tuple[int, int], Common]
@@ -71,12 +80,14 @@ def read_comparisons(*experiment_ids: int) -> Comparisons:
 def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet) -> None:
     """Bring every pair of configs up to the positions that both have finished, and store what has moved."""
     known = _known_comparisons(plan.pk)
+    basis = {config.pk: config.n_retried for config in active}
     while due := list(_due(plan, metric, active, known)):
         moved = _moved(active, due, sheet)
-        _store(plan, moved)
+        _store(plan, moved, basis)
         known = known | {(common.first, common.second): common for common in moved}
         # Should the transaction fail, the sum differs and the memory is not believed.
-        _known.put(plan.pk, (sum(common.upto for common in known.values()), known))
+        bases = sum(basis.get(first, 0) + basis.get(second, 0) for first, second in known)
+        _known.put(plan.pk, ((sum(common.upto for common in known.values()), bases), known))
 
 
 def comparisons_anew(
@@ -96,9 +107,10 @@ def forget_comparisons(experiment_id: int) -> None:
 
 def _known_comparisons(experiment_id: int) -> Comparisons:
     with connections[current_role()].cursor() as cursor:
-        sql = "SELECT coalesce(sum(upto), 0) FROM experiments_comparison WHERE experiment_id = %s"
-        cursor.execute(sql, [experiment_id])
-        total = int(cursor.fetchone()[0])
+        cursor.execute(OUTDATED, [experiment_id])
+        cursor.execute(STANDING, [experiment_id])
+        upto, bases = cursor.fetchone()
+        total = int(upto), int(bases)
     known = _known.get(experiment_id)
     return known[1] if known is not None and known[0] == total else read_comparisons(experiment_id)
 
@@ -139,9 +151,10 @@ def _moved(active: Sequence[Config], due: Sequence[tuple[Common, int]], sheet: S
     return advanced([common for common, _ in due], rows, fresh_from)
 
 
-def _store(plan: ExperimentPlan, commons: Iterable[Common]) -> None:
+def _store(plan: ExperimentPlan, commons: Iterable[Common], basis: Mapping[int, int]) -> None:
     rows = [
-        {"first_id": common.first, "second_id": common.second} | {name: getattr(common, name) for name in COLUMNS}
+        {"first_id": common.first, "second_id": common.second, "basis": basis[common.first] + basis[common.second]}
+        | {name: getattr(common, name) for name in COLUMNS}
         for common in commons
     ]
     with connections[current_role()].cursor() as cursor:

@@ -121,7 +121,7 @@ def forget_evidence(experiment_id: int) -> None:
 def _moved(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) -> Pairs:
     """Advance the pairs that are due, each up to its position."""
     first = min(pair.start + pair.n for pair, _ in due)
-    read = sheet.with_faults if plan.errors == Errors.WORST else sheet.read
+    read = sheet.with_faults if plan.errors == Errors.WORST else sheet.read_firsts
     scores = read(first, max(end for _, end in due))
     rows = []
     for pair, end in due:

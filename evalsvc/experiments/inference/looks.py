@@ -10,19 +10,21 @@ from django.db.models import Max
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates import Tally, estimated_value, new_data_of, this_set_of
+from evalsvc.experiments.inference.firsts import FIRST_DENOMINATOR, FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.basics.sums import Sums
 from evalsvc.stats.basics.words import THIS_SET
 from evalsvc.tenancy.scope import current_role
 
-SUMS = """
+# What was to be seen at the end of a shard was of first answers: a look is never written twice.
+SUMS = f"""
 SELECT t.* FROM (
-  SELECT array_agg(metric) AS metrics, array_agg(value) AS numbers, array_agg(denominator) AS denominators,
-    array_agg(error_code) AS errors
-  FROM experiments_score WHERE config_id = %s AND pos < %s) s
-CROSS JOIN LATERAL sums_of_scores(s.metrics, s.numbers, s.denominators, s.errors) t
-"""
+  SELECT array_agg(s.metric) AS metrics, array_agg({FIRST_VALUE}) AS numbers,
+    array_agg({FIRST_DENOMINATOR}) AS denominators, array_agg({FIRST_ERROR}) AS errors
+  FROM experiments_score s WHERE s.config_id = %s AND s.pos < %s) c
+CROSS JOIN LATERAL sums_of_scores(c.metrics, c.numbers, c.denominators, c.errors) t
+"""  # noqa: S608  # nosec B608  names are ours
 
 MAX_REMEMBERED = 10_000
 _written: BoundedCache[int, int] = BoundedCache(MAX_REMEMBERED)

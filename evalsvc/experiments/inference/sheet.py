@@ -8,22 +8,23 @@ import numpy as np
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.tenancy.scope import current_role
 
 NOT_APPLICABLE = "not_applicable"
-SCORES = """
-SELECT config_id, pos, value FROM experiments_score
-WHERE config_id = ANY (%s) AND metric = %s AND pos >= %s AND pos < %s
-  AND (value IS NOT NULL OR error_code = 'not_applicable')
-"""
+SCORES = f"""
+SELECT s.config_id, s.pos, s.value, s.error_code, {FIRST_VALUE}, {FIRST_ERROR} FROM experiments_score s
+WHERE s.config_id = ANY (%s) AND s.metric = %s AND s.pos >= %s AND s.pos < %s
+  AND (s.value IS NOT NULL OR s.error_code = 'not_applicable' OR s.first IS NOT NULL)
+"""  # noqa: S608  # nosec B608  names are ours
 
 
 # What a config brings upon itself. An outage, a limit or an empty purse is nobody's fault, so it loses nobody a race.
 OWN_FAULTS = ("timeout", "refused", "bad_output", "bug")
 FAULTS = """
 SELECT config_id, pos FROM experiments_output
-WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND status <> 'ok' AND error_type = ANY (%s)
+WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND coalesce(first_error, error_type) = ANY (%s)
 """
 
 
@@ -35,28 +36,42 @@ class Sheet:
         self._config_ids = list(config_ids)
         self._range = (0, 0)
         self._scores: dict[int, FloatArray] = {}
+        self._firsts: dict[int, FloatArray] = {}
 
     def read(self, first: int, last: int) -> dict[int, FloatArray]:
         """Return the scores of every config at positions [first, last), on the scale on which configs are compared.
 
         NaN where a score is missing, infinite where the metric does not apply to the example.
         """
-        if self._range != (first, last):
-            self._scores = self._read(first, last)
-            self._range = (first, last)
+        self._ensure(first, last)
         return self._scores
 
-    def _read(self, first: int, last: int) -> dict[int, FloatArray]:
-        scores = {config_id: np.full(last - first, np.nan) for config_id in self._config_ids}
+    def read_firsts(self, first: int, last: int) -> dict[int, FloatArray]:
+        """Return the same of first answers: as if nothing had been retried."""
+        self._ensure(first, last)
+        return self._firsts
+
+    def _ensure(self, first: int, last: int) -> None:
+        if self._range == (first, last):
+            return
+        scores, firsts = (
+            {config_id: np.full(last - first, np.nan) for config_id in self._config_ids} for _ in range(2)
+        )
         with connections[current_role()].cursor() as cursor:
             cursor.execute(SCORES, [self._config_ids, self._metric.name, first, last])
-            for config_id, pos, value in cursor.fetchall():
-                scores[config_id][pos - first] = np.inf if value is None else self._metric.compared(value)
-        return scores
+            for config_id, pos, value, error, first_value, first_error in cursor.fetchall():
+                scores[config_id][pos - first] = self._compared(value, error)
+                firsts[config_id][pos - first] = self._compared(first_value, first_error)
+        self._scores, self._firsts, self._range = scores, firsts, (first, last)
+
+    def _compared(self, value: float | None, error: str | None) -> float:
+        if value is not None:
+            return self._metric.compared(value)
+        return np.inf if error == NOT_APPLICABLE else np.nan
 
     def with_faults(self, first: int, last: int) -> dict[int, FloatArray]:
-        """Return the same, with the worst score there is where a config failed by its own fault."""
-        scores = {config_id: row.copy() for config_id, row in self.read(first, last).items()}
+        """Return first answers, with the worst score there is where a config failed by its own fault."""
+        scores = {config_id: row.copy() for config_id, row in self.read_firsts(first, last).items()}
         with connections[current_role()].cursor() as cursor:
             cursor.execute(FAULTS, [self._config_ids, first, last, list(OWN_FAULTS)])
             for config_id, pos in cursor.fetchall():

@@ -14,18 +14,19 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.formulas.betting import Betting
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.tenancy.scope import current_role
 
-SERIES = """
-SELECT s.config_id, s.metric, s.pos, s.value, s.error_code = 'not_applicable'
+SERIES = f"""
+SELECT s.config_id, s.metric, s.pos, {FIRST_VALUE}, {FIRST_ERROR} = 'not_applicable'
 FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS w(config_id, metric, first, last)
 JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos >= w.first AND s.pos < w.last
 ORDER BY s.config_id, s.metric, s.pos
-"""
+"""  # noqa: S608  # nosec B608  names are ours
 MAX_REMEMBERED = 500
 Key = tuple[int, str, float]
 _lock = Lock()

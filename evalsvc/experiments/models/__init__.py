@@ -10,9 +10,11 @@ from evalsvc.experiments.models.definition import (
     Policy,
 )
 from evalsvc.experiments.models.results import AdditionMark, Aggregate, Comparison, ControlOp, Decision, Evidence, Look
+from evalsvc.experiments.models.retrying import RETRIES_FROM, Retry
 from evalsvc.experiments.models.running import Output, Score, StageOutput, WorkUnit
 
 __all__ = [
+    "RETRIES_FROM",
     "Abort",
     "Addition",
     "AdditionMark",
@@ -28,6 +30,7 @@ __all__ = [
     "Look",
     "Output",
     "Policy",
+    "Retry",
     "Score",
     "StageOutput",
     "WorkUnit",

@@ -187,6 +187,9 @@ class Config(TenantModel):
     n_calls = models.PositiveSmallIntegerField(default=1, db_default=1, help_text="Queries that one output may take.")
     n_asked = models.BigIntegerField(default=0, db_default=0, help_text="Queries of a pipeline's nodes.")
     n_saved = models.BigIntegerField(default=0, db_default=0, help_text="Such queries that another had asked already.")
+    n_retried = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How often retries have changed its outputs."
+    )
     n_input_tokens = models.BigIntegerField(default=0)
     n_output_tokens = models.BigIntegerField(default=0)
     cost = models.FloatField(default=0.0)

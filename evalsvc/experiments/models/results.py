@@ -92,6 +92,9 @@ class Comparison(TenantRow):
     n_missing = models.PositiveIntegerField(help_text="Examples of which a score is missing.")
     missing_low = models.FloatField(help_text="Least that the differences there can add up to.")
     missing_high = models.FloatField()
+    basis = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Outputs of both that retries had changed when its sums were begun."
+    )
     log_better = ArrayField(models.FloatField(), help_text="Empty for a metric without a range.")
     log_worse = ArrayField(models.FloatField())
 

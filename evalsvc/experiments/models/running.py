@@ -32,7 +32,9 @@ class WorkUnit(TenantRow):
     # Found by its config: an index by experiment would only serve its deletion, and a constraint would need one.
     experiment = models.ForeignKey(Experiment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="units")
-    addition = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Which metrics: 0 are the plan's.")
+    addition = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Which metrics: 0 are the plan's; or a retry."
+    )
     from_pos = models.PositiveIntegerField()
     to_pos = models.PositiveIntegerField(help_text="Exclusive.")
     state = models.CharField(max_length=10, choices=State.choices)
@@ -83,6 +85,8 @@ class Output(TenantRow):
     output_tokens = models.PositiveIntegerField(null=True)
     cost = models.FloatField(null=True)
     attempt = models.PositiveSmallIntegerField(default=1)
+    retry = models.PositiveSmallIntegerField(null=True, help_text="Number of the last retry that has changed it.")
+    first_error = models.CharField(max_length=40, null=True, help_text="What its first answer failed by.")
     scored = models.BooleanField(default=True, help_text="False while its scores are being worked out.")
     client_scores = models.JSONField(null=True, help_text="Numbers that the caller sent, until they are scores.")
     reused_from = models.BigIntegerField(null=True, help_text="The output of an identical stage that was taken over.")
@@ -123,6 +127,7 @@ class Score(TenantRow):
     explanation = models.TextField(null=True)
     spans = models.JSONField(null=True)
     extra = models.JSONField(null=True)
+    first = models.JSONField(null=True, help_text="What stood here before the first retry: value and error_code.")
     judge_cost = models.FloatField(null=True, help_text="Of the run that it comes from; once where metrics share one.")
     created_at = models.DateTimeField(db_default=Now())
 

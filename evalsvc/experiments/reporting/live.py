@@ -48,9 +48,9 @@ Scope = Aggregate.Scope
 Aggregates = Mapping[tuple[int, str, str], Aggregate]
 MAX_DECISIONS = 20
 STAMP = """
-SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(a.n),
+SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(c.n_retried), sum(a.n),
   (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = %(experiment)s),
-  (SELECT sum(e.upto) FROM experiments_comparison e WHERE e.experiment_id = %(experiment)s)
+  (SELECT sum(e.upto + e.basis) FROM experiments_comparison e WHERE e.experiment_id = %(experiment)s)
 FROM experiments_config c
 LEFT JOIN LATERAL (SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a
   ON true

@@ -13,6 +13,7 @@ from evalsvc.experiments.definition.checks.unmapped import may_be_unmapped, stop
 from evalsvc.experiments.definition.fields.output_schemas import declared_schema
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, Output
+from evalsvc.experiments.runner.retries import is_retry, is_scored_by
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -79,13 +80,15 @@ def unit_context(unit: Unit) -> UnitContext:
             parameters=config.parameters,
             parameters_hash=config.parameters_hash,
             has_twin=earlier.filter(arrival__lt=config.arrival).exists(),
-            metrics=tuple(metric for metric in metrics if metric.addition == unit.addition),
+            metrics=tuple(metric for metric in metrics if is_scored_by(metric, unit.addition)),
             pointers=plan.sample,
             may_be_unmapped=may_be_unmapped(plan),
             output_schema=declared_schema(config.kind, config.parameters),
             modes=tuple(plan.modes or ()),
         )
-    _contexts.put(key, context)
+    if not is_retry(unit.addition):
+        # Metrics may be added while a retry waits.
+        _contexts.put(key, context)
     return context
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
+from evalsvc.experiments.models import Config
 from evalsvc.tenancy.scope import APP, SYSTEM, current_role
 
 UNIT_COLUMNS = "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch, addition"
@@ -134,6 +135,23 @@ def open_added_units(*, account_id: int, experiment_id: int, number: int) -> Non
         # A second statement, so that it sees outputs that were recorded while the first waited for the locks.
         sql = f"SELECT open_added_units(c, NULL, %s) {configs}"
         cursor.execute(sql, [number, account_id, experiment_id])
+
+
+def open_retry_units(
+    *,
+    config: Config,
+    number: int,
+    what: str,
+    error_types: Sequence[str] | None,
+    metrics: Sequence[str],
+    size: int,
+) -> int:
+    """Open the units that try a config's failures again; return how many failures there are. Call it under its lock."""
+    sql = "SELECT open_retry_units(c, %s, %s, %s::text[], %s::text[], %s) FROM experiments_config c WHERE c.id = %s"
+    errors = None if error_types is None else list(error_types)
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(sql, [number, what, errors, list(metrics), size, config.pk])
+        return int(cursor.fetchone()[0])
 
 
 def record_added_scores(

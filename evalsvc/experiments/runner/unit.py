@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
@@ -13,6 +13,7 @@ from django.db import connections
 
 from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
+from evalsvc.experiments.models import Config, Output, Retry
 from evalsvc.experiments.runner.context import (
     Example,
     UnitContext,
@@ -24,6 +25,7 @@ from evalsvc.experiments.runner.context import (
 )
 from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
 from evalsvc.experiments.runner.pipelines import Asker, asker_of
+from evalsvc.experiments.runner.retries import failed_metrics, given_up, is_retry, retry_task, to_score
 from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
 from evalsvc.experiments.runner.writer import Writer
@@ -72,7 +74,9 @@ class UnitRunner:
         try:
             context = unit_context(self.unit)
             self.stopped = stopped_by(self.unit, context)
-            if self.unit.state == "scoring":
+            if is_retry(self.unit.addition):
+                self._retry(context)
+            elif self.unit.state == "scoring":
                 self._score_recorded(context)
             else:
                 self._ask_all(context)
@@ -95,10 +99,23 @@ class UnitRunner:
     def _stopped(self) -> bool:
         return not self._is_held or self.should_stop() or self.is_lost(self.unit)
 
+    def _retry(self, context: UnitContext) -> None:
+        """Ask for outputs again, or bring the scores that are missing; what a lost lease has done stays done."""
+        task, outputs = retry_task(self.unit), recorded_outputs(self.unit)
+        done = {pos for pos, output in outputs.items() if task.is_done(output)}
+        if task.what == Retry.What.SCORES:
+            self._score_all(context, to_score(self.unit, task, outputs), failed_metrics(self.unit, task))
+        elif context.kind == Config.Kind.PUSH:
+            self._score_all(context, to_score(self.unit, task, outputs))
+        else:
+            self._ask(context, done, {})
+
     def _ask_all(self, context: UnitContext) -> None:
+        known = set(recorded_outputs(self.unit)) if self.unit.attempt > 1 else set()
+        self._ask(context, known, twin_outputs(self.unit, context))
+
+    def _ask(self, context: UnitContext, known: Collection[int], twins: Mapping[int, dict[str, Any]]) -> None:
         examples = examples_of(self.unit)
-        known = recorded_outputs(self.unit) if self.unit.attempt > 1 else {}
-        twins = twin_outputs(self.unit, context)
         connections.close_all()
         ask = asker_of(self.unit, context, self._stopped)
         for pos in range(self.unit.from_pos, self.unit.to_pos):
@@ -139,13 +156,18 @@ class UnitRunner:
             return Produced("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
         try:
             return ask(example, pos)
-        except (Postponed, MustStop):
+        except (Postponed, MustStop) as exc:
+            if is_retry(self.unit.addition) and self._gives_up(exc):
+                return given_up(exc)
             raise
         except Exception as exc:
             if is_outage(exc):
                 raise
             log.exception("config %s broke on an example", self.unit.config_id)
             return Produced("error", error_type="bug", error_message="Asking for this output broke on our side.")
+
+    def _gives_up(self, exc: Postponed | MustStop) -> bool:
+        return isinstance(exc, MustStop) or (exc.was_refused and self.n_refusals >= MAX_REFUSALS)
 
     def _keep(self, context: UnitContext, pos: int, example: Example, produced: Produced) -> None:
         row = {"pos": pos, **asdict(produced)}
@@ -162,27 +184,38 @@ class UnitRunner:
         self.n_kept += 1
 
     def _score_recorded(self, context: UnitContext) -> None:
-        examples = examples_of(self.unit)
         # What was added later looks at outputs that have the plan's own scores already.
         waiting = [row for row in recorded_outputs(self.unit).values() if self.unit.addition or not row.scored]
+        self._score_all(context, waiting)
+
+    def _score_all(
+        self, context: UnitContext, waiting: Sequence[Output], only: Mapping[int, Collection[str]] | None = None
+    ) -> None:
+        """Score outputs by all metrics, or each by those that are named for its position."""
+        examples = examples_of(self.unit)
         # They are recorded together, so those that wait for a judge wait side by side.
         n_threads = min(MAX_JUDGED_AT_ONCE, max(1, len(waiting))) if needs_judge(context.metrics) else 1
         connections.close_all()
         with ThreadPoolExecutor(n_threads, thread_name_prefix="judge") as pool:
-            for scores in pool.map(lambda output: self._scores_of_recorded(context, examples, output), waiting):
+            for scores in pool.map(lambda output: self._scores_of_recorded(context, examples, output, only), waiting):
                 self.scores += scores
 
     def _scores_of_recorded(
-        self, context: UnitContext, examples: Mapping[int, Example], output: Any
+        self,
+        context: UnitContext,
+        examples: Mapping[int, Example],
+        output: Output,
+        only: Mapping[int, Collection[str]] | None,
     ) -> list[dict[str, Any]]:
+        metrics = [one for one in context.metrics if only is None or one.name in only.get(output.pos, ())]
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
-            return [failed_score(output.pos, metric, "worker_lost", message) for metric in context.metrics]
+            return [failed_score(output.pos, metric, "worker_lost", message) for metric in metrics]
         row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
         row |= {name: getattr(output, name) for name in ("isolated", "stages")}
         row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
         return scores_of(
-            metrics=context.metrics,
+            metrics=metrics,
             example=examples[output.pos],
             output=row,
             pointers=context.pointers,

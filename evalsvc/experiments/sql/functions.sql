@@ -131,17 +131,21 @@ BEGIN
     RETURN QUERY
       UPDATE experiments_workunit u
       SET token = gen_random_uuid(), lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second',
-          attempt = least(u.attempt + 1, 32767)
+          attempt = least(u.attempt + 1, 32767),
+          -- A retry asks whatever has become of its config meanwhile, and is to hear of what comes.
+          epoch = (SELECT c.epoch FROM experiments_config c WHERE c.id = u.config_id)
       WHERE u.id IN (
         SELECT w.id FROM experiments_workunit w
         WHERE w.state = 'scoring' AND coalesce(w.lease_expires_at < clock_timestamp(), true)
           AND NOT w.account_id = ANY (p_excluded_accounts) AND NOT w.account_id = ANY (resting)
+          AND NOT (w.addition >= 1000 AND w.config_id = ANY (p_blocked_configs))
         ORDER BY w.addition, w.id LIMIT p_limit - n_claimed FOR UPDATE SKIP LOCKED)
       RETURNING u.*;
   END IF;
 END $$;
 
--- Lease a unit of one push config for the caller's own code. Nothing while the experiment or the config does not run.
+-- Lease a unit of one push config for the caller's own code: of a retry, whatever the state of the config, else nothing
+-- while the experiment or the config does not run.
 CREATE OR REPLACE FUNCTION lease_unit(p_account bigint, p_config bigint, p_size int, p_lease_seconds double precision)
 RETURNS SETOF experiments_workunit LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
@@ -150,6 +154,11 @@ DECLARE
   unit experiments_workunit;
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
+  unit := take_retry(p_account, p_config, p_lease_seconds);
+  IF unit.id IS NOT NULL THEN
+    RETURN NEXT unit;
+    RETURN;
+  END IF;
   SELECT c.* INTO config FROM experiments_config c
   WHERE c.account_id = p_account AND c.id = p_config AND c.kind = 'push' AND c.state = 'running' FOR NO KEY UPDATE;
   SELECT p.* INTO plan FROM experiments_experimentplan p WHERE p.experiment_id = config.experiment_id AND p.state = 'running';
@@ -261,6 +270,11 @@ BEGIN
   WHERE u.account_id = p_account AND u.id = p_unit AND u.token = p_token AND u.state IN ('leased', 'scoring') FOR UPDATE;
   is_held := FOUND;
   IF NOT is_held THEN
+    RETURN;
+  END IF;
+  IF unit.addition >= 1000 THEN
+    SELECT r.accepted, r.config_epoch, r.config_state INTO accepted, config_epoch, config_state
+    FROM record_retry(unit, config, p_outputs, p_scores, p_close, p_lease_seconds) r;
     RETURN;
   END IF;
   is_scoring := unit.state = 'scoring';

@@ -17,6 +17,7 @@ from django.apps import apps
 from django.db import models
 
 from evalsvc.accounts.models import Account
+from evalsvc.experiments.models import RETRIES_FROM
 from evalsvc.ops.account_tables import LAST, OF_EXPERIMENTS, TABLES
 
 FORMAT, VERSION = "evalsvc-account", 1
@@ -61,10 +62,14 @@ _UNDER_WAY = (
     "SELECT p.request_id FROM evaluations_evaluation p WHERE p.account_id = %(account)s AND p.status = 'pending'"
 )
 # A unit whose outputs wait for their scores is asked again as a whole. Not where metrics were added: these wait for
-# outputs that are there, and are scored in the new place as they would be here.
+# outputs that are there, and are scored in the new place as they would be here. So is what a retry has changed.
 _IS_RESET = "NOT EXISTS (SELECT 1 FROM experiments_addition d WHERE d.experiment_id = t.experiment_id)"
-_KEPT_OUTPUTS = f"o.config_id = t.id AND (o.scored OR NOT {_IS_RESET})"
-_REOPENED = f"t.addition = 0 AND t.state <> 'done' AND (t.state <> 'scoring' OR {_IS_RESET})"
+_KEPT_OUTPUTS = f"o.config_id = t.id AND (o.scored OR o.retry IS NOT NULL OR NOT {_IS_RESET})"
+_IS_RETRY = f"t.addition >= {RETRIES_FROM}"
+_REOPENED = (
+    f"(t.addition = 0 AND t.state <> 'done' AND (t.state <> 'scoring' OR {_IS_RESET})"
+    f" OR {_IS_RETRY} AND t.state = 'leased')"
+)
 
 
 def _n_outputs(condition: str) -> str:
@@ -104,7 +109,7 @@ ROWS = {
     "evaluations_evaluation": f"t.captured AND t.request_id NOT IN ({_UNDER_WAY})",
     "evaluations_historyscore": "t.source <> 'evaluation' OR t.source_id NOT IN ("
     f"SELECT e.id FROM evaluations_evaluation e WHERE e.request_id IN ({_UNDER_WAY}))",
-    "experiments_output": f"t.scored OR NOT {_IS_RESET}",
+    "experiments_output": f"t.scored OR t.retry IS NOT NULL OR NOT {_IS_RESET}",
     # What is in somebody's hands is given out anew.
     "reviews_reviewanswer": "t.answered_at IS NOT NULL",
     # A lease of a worker here; there the question is asked anew.

@@ -12,8 +12,9 @@ from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, bre
 from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.context import Example, examples_of, stopped_by, unit_context
+from evalsvc.experiments.runner.context import Example, examples_of, recorded_outputs, stopped_by, unit_context
 from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storable
+from evalsvc.experiments.runner.retries import is_retry, retry_task
 from evalsvc.experiments.runner.score import needs_worker, scores_of
 from evalsvc.experiments.runner.store import Recorded, Unit
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -46,7 +47,10 @@ def lease_push_unit(*, account: Account, config: Config, size: int, lease_second
     if unit is None:
         return None
     examples = examples_of(unit)
-    if unit.attempt > 1:
+    if is_retry(unit.addition):
+        task, known = retry_task(unit), recorded_outputs(unit)
+        examples = {pos: example for pos, example in examples.items() if not task.is_done(known[pos])}
+    elif unit.attempt > 1:
         with account_scope(account.pk):
             done = set(_outputs(unit).values_list("pos", flat=True))
         examples = {pos: example for pos, example in examples.items() if pos not in done}
@@ -91,6 +95,7 @@ def post_outputs(
         attempt=held.attempt,
         token=token,
         epoch=held.epoch,
+        addition=held.addition,
     )
     context = unit_context(unit)
     waits = needs_worker(context.metrics)

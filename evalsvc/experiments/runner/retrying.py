@@ -1,0 +1,117 @@
+"""Order a retry: what has failed is asked for or scored again, by workers or by the caller's own code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import F, Max, Sum
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.experiments.definition.metrics import CLIENT, Metric
+from evalsvc.experiments.models import RETRIES_FROM, Config, ExperimentPlan, Retry, WorkUnit
+from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.additions import JUDGED_UNIT_SIZE, UNIT_SIZE
+from evalsvc.experiments.runner.score import needs_judge
+from evalsvc.experiments.selectors import get_plan, list_configs
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope
+
+MOST_RETRIES = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRetry:
+    """What became of an order: how many failures each config tries again, and how many wait for earlier orders."""
+
+    retry: Retry | None
+    counts: tuple[tuple[Config, int], ...]
+    n_waiting: int
+
+    @property
+    def n_outputs(self) -> int:
+        """Return how many outputs this order is about."""
+        return sum(n for _, n in self.counts)
+
+
+def order_retry(
+    *,
+    account: Account,
+    experiment_id: int,
+    what: str,
+    error_types: Sequence[str] | None,
+    config_ids: Sequence[int] | None,
+    actor: str,
+) -> OrderedRetry:
+    """Let what failed be tried again, and nothing else; what waits for an earlier retry does not wait twice.
+
+    No state of a race changes, and no decision: evidence is of first answers. Raises Invalid, with pointers.
+    """
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=experiment_id, lock=True)
+        configs = _locked_configs(account, plan, config_ids)
+        waiting = WorkUnit.objects.filter(config__in=configs, addition__gte=RETRIES_FROM)
+        waiting = waiting.exclude(state=WorkUnit.State.DONE)
+        n_waiting = waiting.aggregate(n=Sum(F("to_pos") - F("from_pos")))["n"] or 0
+        retry = _new_retry(account, plan, what, error_types)
+        counts = tuple((config, _opened(plan, config, retry)) for config in configs)
+        ordered = OrderedRetry(retry, counts, n_waiting)
+        if not ordered.n_outputs:
+            retry.delete()
+            return OrderedRetry(None, counts, n_waiting)
+        Retry.objects.filter(experiment_id=plan.pk, number=retry.number).update(n_outputs=ordered.n_outputs)
+        ExperimentPlan.objects.filter(pk=plan.pk).update(is_closed=False)
+        record_audit(
+            account=account,
+            actor=actor,
+            action="experiment.retried",
+            target=str(plan.pk),
+            what=what,
+            n=ordered.n_outputs,
+        )
+        return ordered
+
+
+def _locked_configs(account: Account, plan: ExperimentPlan, ids: Sequence[int] | None) -> list[Config]:
+    rows = list_configs(account=account, experiment_id=plan.pk)
+    if ids is not None:
+        known = set(rows.filter(pk__in=ids).values_list("pk", flat=True))
+        missing = [
+            FieldError(f"/config_ids/{i}", f"The experiment has no config {id}.")
+            for i, id in enumerate(ids)
+            if id not in known
+        ]
+        if missing:
+            raise Invalid(*missing)
+        rows = rows.filter(pk__in=ids)
+    # In the order of ids, as everybody locks them; answers that come in meanwhile wait.
+    found = list(rows.order_by("pk").select_for_update(no_key=True))
+    return sorted(found, key=lambda config: config.arrival)
+
+
+def _new_retry(account: Account, plan: ExperimentPlan, what: str, error_types: Sequence[str] | None) -> Retry:
+    last = Retry.objects.filter(experiment_id=plan.pk).aggregate(last=Max("number"))["last"] or 0
+    if last >= MOST_RETRIES:
+        raise Invalid(FieldError("", f"An experiment is retried at most {MOST_RETRIES} times."))
+    return Retry.objects.create(
+        account=account,
+        experiment_id=plan.pk,
+        number=last + 1,
+        what=what,
+        error_types=None if error_types is None else list(error_types),
+        n_outputs=0,
+    )
+
+
+def _opened(plan: ExperimentPlan, config: Config, retry: Retry) -> int:
+    metrics = [metric for row in plan.metrics if (metric := Metric.from_json(row)).source != CLIENT]
+    scores_size = JUDGED_UNIT_SIZE if needs_judge(metrics) else UNIT_SIZE
+    return store.open_retry_units(
+        config=config,
+        number=retry.number,
+        what=retry.what,
+        error_types=retry.error_types,
+        metrics=[metric.name for metric in metrics],
+        size=plan.micro_batch if retry.what == Retry.What.OUTPUTS else scores_size,
+    )
