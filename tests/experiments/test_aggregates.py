@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalsvc.stats.formulas.intervals import clopper_pearson
+from evalsvc.stats.pairs.paired import clustered_interval
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok
 from tests.experiments.pushing import PUSH, Runner, answering
@@ -250,3 +251,23 @@ def test_the_answer_is_of_what_was_finished_only(alice: Caller) -> None:
 
     # The first ten are still out: what lies behind them is provisional, as in the live view.
     assert aggregates(alice, made, "by=metadata.topic")["rows"][0]["n"] == 0
+
+
+def test_examples_of_one_document_are_one_draw(alice: Caller) -> None:
+    rows = [
+        {"id": str(i), "input": i, "expected": "x", "metadata": {"doc": i // 4} if i < 20 else {}} for i in range(24)
+    ]
+    made = make_experiment(alice, make_dataset(alice, rows), [PUSH])
+    Runner(alice, made).run(lambda e: "x" if int(e["id"]) // 4 in (0, 1) else "wrong")
+    apart, together = (
+        ok(alice.get(f"/v1/experiments/{made['id']}/aggregates?by=metadata.none{more}"))["rows"][0]
+        for more in ("", "&cluster_by=metadata.doc")
+    )
+    scores = [float(i < 8) for i in range(24)]
+    expected = clustered_interval(scores, [i // 4 if i < 20 else i for i in range(24)], 0.95)
+
+    assert (together["n"], together["n_clusters"], together["value"]) == (24, 9, apart["value"])
+    assert (together["method"], together["warnings"], apart["n_clusters"]) == ("cr1", ["n<30"], None)
+    assert (together["lower"], together["upper"]) == pytest.approx((max(0.0, expected.lower or 0.0), expected.upper))
+    wrong = aggregates(alice, made, "by=metadata.none&cluster_by=parameters.k", 422)
+    assert wrong["errors"][0]["pointer"] == "/cluster_by"

@@ -38,6 +38,7 @@ class AggregateRow(Ends):
     n_na: int
     n_pending: int
     n_partial: Annotated[int, Meta(description="Examples that some configs of the group have no score of.")]
+    n_clusters: int | None
     value: float | None
     method: str
     warnings: list[str]
@@ -63,6 +64,7 @@ class AggregateAnswer(AnswerShape):
     higher_is_better: bool
     by: list[str]
     unit: str
+    cluster_by: str | None
     covers: str | None
     safe: str
     level: float

@@ -22,6 +22,7 @@ class AggregatesIn(serializers.Serializer[Any]):
     config = StrictText(max_length=100, required=False, help_text="Id or name; without it, every config.")
     level = serializers.FloatField(min_value=0.5, max_value=0.9999, required=False)
     max_slices = serializers.IntegerField(min_value=1, max_value=MOST_SLICES, default=20)
+    cluster_by = StrictText(max_length=200, required=False, help_text="`metadata.<key>`: what examples share.")
     format = serializers.ChoiceField(choices=["json", "csv"], default="json")
 
     def validate_by(self, value: str) -> list[str]:
@@ -40,6 +41,7 @@ class ManyAggregatesIn(Strict):
     config = StrictText(max_length=100, required=False, allow_null=True)
     level = serializers.FloatField(min_value=0.5, max_value=0.9999, required=False)
     max_slices = serializers.IntegerField(min_value=1, max_value=MOST_SLICES, default=20)
+    cluster_by = StrictText(max_length=200, required=False, allow_null=True)
     paired = serializers.BooleanField(default=False)
     format = serializers.ChoiceField(choices=["json", "csv"], default="json")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.axes import read_axes
+from evalsvc.experiments.inference.aggregates.axes import read_axes, read_cluster
 from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
 from evalsvc.experiments.inference.compare import MEASURED_ALIKE
 from evalsvc.experiments.inference.comparisons import why_not_pairable
@@ -82,7 +82,15 @@ def _question(runs: Sequence[SlicedRun], wanted: Mapping[str, Any]) -> Aggregate
                 detail = f"{name!r} is not the same in all: `{field}` is {one} and {other}."
                 raise Invalid(FieldError("/metric", detail))
     level = wanted.get("level") or runs[0].plan.level
-    return AggregateQuestion(metrics, read_axes(wanted["by"]), level, wanted["max_slices"])
+    cluster_by = wanted.get("cluster_by")
+    if cluster_by is not None:
+        read_cluster(cluster_by)
+        if not metrics[0].kind.of_one_score.is_of_single_scores:
+            detail = f"{name!r} has no number of each example; only a mean or a total has an interval over clusters."
+            raise Invalid(FieldError("/cluster_by", detail))
+        if wanted.get("paired"):
+            raise Invalid(FieldError("/cluster_by", "Differences have no interval over clusters here."))
+    return AggregateQuestion(metrics, read_axes(wanted["by"]), level, wanted["max_slices"], cluster_by)
 
 
 def _metric(plan: ExperimentPlan, name: str) -> Metric:

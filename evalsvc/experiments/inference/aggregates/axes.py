@@ -51,6 +51,17 @@ def read_axes(names: Sequence[str]) -> Axes:
     return Axes(topic, tuple(knobs))
 
 
+def read_cluster(name: str) -> Path:
+    """Read `metadata.document`, or the same as a JSON pointer; raise Invalid for anything else."""
+    try:
+        topic = read_axes([name]).topic
+    except Invalid:
+        topic = None
+    if topic is None:
+        raise Invalid(FieldError("/cluster_by", f"{name[:100]!r} is not `metadata.<key>`."))
+    return topic[1]
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigGroup:
     """Configs whose scores are averaged, example by example: those with the same values of the knobs, or just one."""

@@ -14,6 +14,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.models import AdditionMark, Config
 from evalsvc.stats.basics.sums import Sums
+from evalsvc.stats.slices.clusters import ClusterSums
 from evalsvc.tenancy.scope import current_role
 
 NO_LABEL, THE_REST = 0, -1
@@ -63,6 +64,25 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL sums_of_scores(c.metrics, c.numbers, c.denominators, c.errors) t
 """
 
+# The same by cluster: an example without the key is a cluster of its own.
+CLUSTERS = """, grouped AS MATERIALIZED (
+  SELECT l.pos, dense_rank() OVER (ORDER BY coalesce('=' || l.label, l.pos::text))::int AS cluster FROM ({labels}) l
+)
+SELECT g.number, c.place, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
+  sum(c.n * c.n)::float8
+FROM jsonb_to_recordset(%s::jsonb) AS g(number int, config_ids bigint[], upto int)
+CROSS JOIN LATERAL (
+  SELECT x.place, x.cluster, count(x.value)::float8 AS n, sum(x.value) AS total
+  FROM (
+    SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
+      (SELECT array_agg(l.cluster ORDER BY l.pos) FROM grouped l)[s.pos + 1] AS cluster, avg(s.value) AS value
+    FROM experiments_score s
+    WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto AND s.value IS NOT NULL
+    GROUP BY s.pos) x
+  GROUP BY x.place, x.cluster) c
+GROUP BY g.number, c.place
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class CountedSlice:
@@ -110,18 +130,31 @@ class Slicing:
 
     def counted(self, metric: Metric, groups: Sequence[Sequence[Config]]) -> dict[tuple[int, int], CountedSlice]:
         """Return, by (number of the group, place), the sums of what every config of the group has finished."""
-        uptos = finished_of(metric, [config for group in groups for config in group])
-        asked = [
-            {"number": i, "config_ids": [c.pk for c in begun], "upto": min(uptos[c.pk] for c in begun)}
-            for i, begun in enumerate(begun_of(group, uptos) for group in groups)
-            if begun
-        ]
         with_placed, values = self.placed()
-        rows = _rows(with_placed + SUMS, [*values, orjson.dumps(asked).decode(), metric.name])
+        rows = _rows(with_placed + SUMS, [*values, _asked(metric, groups), metric.name])
         return {
             (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial)
             for number, place, n, n_error, n_na, n_partial, *sums in rows
         }
+
+    def clustered(
+        self, metric: Metric, groups: Sequence[Sequence[Config]], path: Path
+    ) -> dict[tuple[int, int], ClusterSums]:
+        """Return the same over the clusters that share the value at a path of the metadata."""
+        with_placed, values = self.placed()
+        statement = with_placed + CLUSTERS.format(labels=LABELS[True])
+        asked = [list(path), self.experiment_id, _asked(metric, groups), metric.name]
+        return {(number, place): ClusterSums(*sums) for number, place, *sums in _rows(statement, [*values, *asked])}
+
+
+def _asked(metric: Metric, groups: Sequence[Sequence[Config]]) -> str:
+    uptos = finished_of(metric, [config for group in groups for config in group])
+    asked = [
+        {"number": i, "config_ids": [c.pk for c in begun], "upto": min(uptos[c.pk] for c in begun)}
+        for i, begun in enumerate(begun_of(group, uptos) for group in groups)
+        if begun
+    ]
+    return orjson.dumps(asked).decode()
 
 
 def begun_of(group: Sequence[Config], uptos: Mapping[int, int]) -> list[Config]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, groups_of
+from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, groups_of, read_cluster
 from evalsvc.experiments.inference.aggregates.counting import (
     NO_LABEL,
     NOTHING_COUNTED,
@@ -20,6 +20,7 @@ from evalsvc.experiments.inference.aggregates.counting import (
 from evalsvc.experiments.inference.aggregates.differences import FinishedConfig, differences_by_place
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK
+from evalsvc.stats.slices.clusters import CLUSTERED, ClusterSums, clustered_mean
 from evalsvc.stats.slices.parts import PartEstimate, SlicePart, joint_estimates
 
 # A config of the group has failed where others have not: the mean of that example is of fewer.
@@ -36,6 +37,7 @@ class AggregateQuestion:
     axes: Axes
     level: float
     max_slices: int
+    cluster_by: str | None = None
 
     @property
     def metric(self) -> Metric:
@@ -62,6 +64,7 @@ class _Row:
     counted: CountedSlice
     warnings: list[str] = field(default_factory=list)
     difference: dict[str, Any] | None = None
+    clusters: ClusterSums | None = None
 
 
 def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, is_paired: bool = False) -> Any:
@@ -73,7 +76,7 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     rows = [
         row
         for run, slicing, one in zip(runs, slicings, question.metrics, strict=True)
-        for row in _rows_of(run, slicing, one, question.axes)
+        for row in _rows_of(run, slicing, one, question)
     ]
     metric = question.metric
     parts = [SlicePart(row.counted.sums, metric.binary and len(row.group.configs) == 1) for row in rows]
@@ -82,6 +85,8 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     found, each = joint_estimates(
         metric.kind, parts, level=question.level, value_range=metric.value_range, n_others=n_differences
     )
+    if question.cluster_by is not None:
+        found = [_clustered(row, one, metric, each) for row, one in zip(rows, found, strict=True)]
     if is_paired:
         _compare(rows, runs, slicings[0], question, each)
     return {
@@ -90,6 +95,7 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
         "higher_is_better": metric.higher_is_better,
         "by": question.axes.names,
         "unit": "example",
+        "cluster_by": question.cluster_by,
         "covers": NEW_DATA if metric.kind.of_one_score.covers else None,
         "safe": ONE_LOOK,
         "level": question.level,
@@ -117,21 +123,35 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[l
     return [Slicing(one.experiment_id, path, tuple(ordered)) for one in bare], n_distinct
 
 
-def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, axes: Axes) -> list[_Row]:
-    groups = groups_of(run.configs, axes)
+def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuestion) -> list[_Row]:
+    groups = groups_of(run.configs, question.axes)
     counts = slicing.counts()
     counted = slicing.counted(metric, [group.configs for group in groups])
     places = [place for place in (*range(1, len(slicing.labels) + 1), THE_REST, NO_LABEL) if place in counts]
     finished = finished_of(metric, run.configs)
+    clusters: Mapping[tuple[int, int], ClusterSums] = {}
+    if question.cluster_by is not None:
+        path = read_cluster(question.cluster_by)
+        clusters = slicing.clustered(metric, [group.configs for group in groups], path)
     rows = []
     for i, group in enumerate(groups):
         ends = {finished[config.pk] for config in group.configs}
         for place in places:
             row = _Row(run, group, place, counts[place], counted.get((i, place), NOTHING_COUNTED))
+            row.clusters = clusters.get((i, place))
             row.warnings += [UNEVEN] if len(ends) > 1 else []
             row.warnings += [PARTLY_SCORED] if row.counted.n_partial else []
             rows.append(row)
     return rows
+
+
+def _clustered(row: _Row, found: PartEstimate, metric: Metric, level: float) -> PartEstimate:
+    """Return an estimate with the interval over clusters in the place of that over examples."""
+    if row.clusters is None:
+        return found
+    ends, warnings = clustered_mean(row.clusters, level=level, value_range=metric.value_range)
+    lower, upper = ends if ends is not None else (None, None)
+    return replace(found, lower=lower, upper=upper, method=CLUSTERED if ends else "none", warnings=warnings)
 
 
 def _compare(
@@ -163,6 +183,7 @@ def _out(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQu
         "n_na": counted.n_na,
         "n_pending": row.n_examples - finished,
         "n_partial": counted.n_partial,
+        "n_clusters": row.clusters.groups if row.clusters else None,
         "value": found.value,
         "lower": found.lower,
         "upper": found.upper,

@@ -1,0 +1,58 @@
+"""Clusters: the same numbers as from single scores, and a coverage that naive intervals do not have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.kinds import ALGEBRAIC
+from evalsvc.stats.pairs.paired import clustered_interval
+from evalsvc.stats.slices.clusters import ClusterSums, clustered_mean
+from evalsvc.stats.slices.parts import SlicePart, joint_estimates
+from tests.stats.reference import Row
+
+
+def sums_over(scores: Row, clusters: Row) -> ClusterSums:
+    n = np.bincount(clusters.astype(int)).astype(float)
+    totals = np.bincount(clusters.astype(int), weights=scores)
+    n, totals = n[n > 0], totals[n > 0]
+    return ClusterSums(
+        len(n), len(scores), scores.sum(), (totals**2).sum(), float((totals * n).sum()), float((n**2).sum())
+    )
+
+
+def test_it_is_the_interval_of_the_single_scores() -> None:
+    rng = np.random.default_rng(1)
+    clusters = rng.integers(0, 12, 80).astype(float)
+    scores = rng.random(80)
+    ends, warnings = clustered_mean(sums_over(scores, clusters), level=0.9)
+    single = clustered_interval(scores, list(clusters), 0.9)
+
+    assert ends == pytest.approx((single.lower, single.upper))
+    assert warnings == single.warnings == ("n<30",)
+
+
+def test_one_cluster_and_equal_clusters_have_no_interval() -> None:
+    one, equal = np.zeros(5), np.arange(6.0) // 2
+    assert clustered_mean(sums_over(np.arange(5.0), one), level=0.95)[0] is None
+    assert clustered_mean(sums_over(np.full(6, 0.3), equal), level=0.95) == (None, ("n<30", "degenerate"))
+
+
+def test_it_covers_what_a_naive_interval_misses() -> None:
+    rng = np.random.default_rng(3)
+    held, repeats, groups, size = {"naive": 0, "clustered": 0}, 500, 30, 10
+    clusters = np.repeat(np.arange(groups), size).astype(float)
+    for _ in range(repeats):
+        shares = rng.beta(1, 1, groups)
+        scores = (rng.random((groups, size)) < shares[:, None]).astype(float).ravel()
+        ends, _ = clustered_mean(sums_over(scores, clusters), level=0.95, value_range=(0, 1))
+        ((naive,), _) = joint_estimates(ALGEBRAIC, [SlicePart(sums_of(scores), True)], level=0.95, value_range=(0, 1))
+        assert ends is not None
+        assert naive.lower is not None
+        assert naive.upper is not None
+        held["clustered"] += ends[0] <= 0.5 <= ends[1]
+        held["naive"] += naive.lower <= 0.5 <= naive.upper
+
+    assert held["clustered"] / repeats >= 0.93
+    assert held["naive"] / repeats < 0.75
