@@ -113,7 +113,7 @@ def test_a_scheduler_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot
             wait_until(quick_is_done)
         return produce(asking, example)
 
-    monkeypatch.setattr("evalsvc.experiments.runner.unit.produce", produce_slowly)
+    monkeypatch.setattr("evalsvc.experiments.runner.pipelines.produce", produce_slowly)
     run_units(seconds=1, n_runners=2)
     assert quick_is_done()
     found = live(alice, slow["id"])["configs"][0]

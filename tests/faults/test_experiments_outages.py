@@ -14,7 +14,7 @@ from django.db import DataError, OperationalError
 from redis.exceptions import TimeoutError as RedisTimeout
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.experiments.runner import unit
+from evalsvc.experiments.runner import pipelines, unit
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, run_units, scheduling
 from tests.faults.experiment_tools import MODELS, check_whole, state_of
@@ -43,14 +43,14 @@ def test_an_outage_leaves_the_unit_to_the_next_lease(
 ) -> None:
     """Each seventh query meets an outage; every output is there all the same, and is an answer."""
     experiment = made(alice, stub)
-    ask, count = unit.produce, itertools.count(1)  # type: ignore[attr-defined]  # as it is patched
+    ask, count = pipelines.produce, itertools.count(1)  # type: ignore[attr-defined]  # as it is patched
 
     def ask_or_break(*args: Any) -> Any:
         if next(count) % 7 == 0:
             raise error
         return ask(*args)
 
-    monkeypatch.setattr(unit, "produce", ask_or_break)
+    monkeypatch.setattr(pipelines, "produce", ask_or_break)
     monkeypatch.setattr(unit, "OUTAGE_PAUSE_SECONDS", 0.01)
     run_units()
     assert state_of(alice, experiment["id"]) == "done"
@@ -68,7 +68,7 @@ def test_what_the_database_will_never_take_is_a_failure_of_the_example(
         raise DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
 
     experiment = made(alice, stub)
-    monkeypatch.setattr(unit, "produce", refuse)
+    monkeypatch.setattr(pipelines, "produce", refuse)
     run_units()
     assert n_errors(alice, experiment) > 0
 

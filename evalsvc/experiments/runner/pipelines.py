@@ -59,7 +59,7 @@ class PipelineAsker:
 
     def key(self, pos: int, mode: str, node: PipelineNode) -> str:
         """Return under what the answer of a node is kept that nobody may take over."""
-        return stages.kept_key(self.unit.config_id, pos, 0, mode, node.name)
+        return stages.kept_key(self.unit.id, pos, 0, mode, node.name)
 
     def __call__(self, example: Example, pos: int) -> Produced:
         """Ask for one output; raises Postponed and MustStop as `produce` does, and keeps what there is by then."""

@@ -72,9 +72,9 @@ def digest_of(asking: AskedConfig, node: PipelineNode, fields: Mapping[str, Any]
     return _digest([node.kind, question, revisions, sample])
 
 
-def kept_key(config_id: int, pos: int, sample: int, mode: str, node: str) -> str:
+def kept_key(unit_id: int, pos: int, sample: int, mode: str, node: str) -> str:
     """Return under what an answer is kept that nobody else may take over, while its output is put off."""
-    return _digest(["kept", config_id, pos, sample, mode, node])
+    return _digest(["kept", unit_id, pos, sample, mode, node])
 
 
 def _digest(value: Any) -> str:
@@ -167,7 +167,8 @@ def _asked(
 
 def _taken(unit: Unit, pos: int, found: HeldStage) -> StageAnswer:
     produced = Produced(output=dict(found.output or {}), **_measured(found))
-    return StageAnswer(produced, (found.config_id, found.pos) == (unit.config_id, pos), found.id)
+    # Whoever tries a failed output again works on another unit: what the first try has asked is paid for.
+    return StageAnswer(produced, (found.unit_id, found.pos) == (unit.id, pos), found.id)
 
 
 def _measured(found: Any) -> dict[str, Any]:

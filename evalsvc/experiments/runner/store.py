@@ -14,7 +14,7 @@ from evalsvc.experiments.models import Config
 from evalsvc.tenancy.scope import APP, SYSTEM, current_role
 
 UNIT_COLUMNS = "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch, addition"
-STAGE_COLUMNS = "id, config_id, pos, token, output, latency_ms, input_tokens, output_tokens, cost"
+STAGE_COLUMNS = "id, unit_id, pos, token, output, latency_ms, input_tokens, output_tokens, cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class HeldStage:
     """A question to a node: its answer, or who asks it now."""
 
     id: int
-    config_id: int
+    unit_id: int
     pos: int
     token: uuid.UUID
     output: Mapping[str, Any] | None
@@ -188,9 +188,9 @@ def take_stage(unit: Unit, *, key: str, pos: int) -> HeldStage | None:
     rows = _rows(APP, sql, values)
     if not rows:
         return None
-    id, config_id, asked_pos, token, output, *measured = rows[0]
+    id, unit_id, asked_pos, token, output, *measured = rows[0]
     # As everywhere here, jsonb comes as text.
-    return HeldStage(id, config_id, asked_pos, token, None if output is None else orjson.loads(output), *measured)
+    return HeldStage(id, unit_id, asked_pos, token, None if output is None else orjson.loads(output), *measured)
 
 
 def answer_stage(unit: Unit, *, id: int, output: Mapping[str, object], measured: Sequence[float | None]) -> bool:

@@ -17,7 +17,8 @@ BEGIN
       SET config_id = excluded.config_id, pos = excluded.pos, unit_id = excluded.unit_id, token = excluded.token
       WHERE s.output IS NULL AND NOT EXISTS (
         SELECT 1 FROM experiments_workunit u
-        WHERE u.id = s.unit_id AND u.token = s.token AND u.state = 'leased' AND u.lease_expires_at > clock_timestamp())
+        WHERE u.id = s.unit_id AND u.token = s.token AND u.state IN ('leased', 'scoring')
+          AND u.lease_expires_at > clock_timestamp())
     RETURNING s.* INTO stage;
     IF NOT FOUND THEN
       SELECT s.* INTO stage FROM experiments_stageoutput s WHERE s.experiment_id = p_experiment AND s.key = p_key;
