@@ -42,7 +42,7 @@ def lease_item(
     hands, until the lease has ended and somebody else takes it.
     """
     with account_scope(account.pk):
-        review = _open_review(account, review_id)
+        review = open_review(account, review_id)
         mine = ReviewAnswer.objects.filter(account=account, review=review, reviewer=reviewer)
         held = mine.filter(answered_at=None, lease_expires_at__gt=Now()).order_by("item__position").first()
         until = Now() + timedelta(seconds=seconds)
@@ -66,7 +66,7 @@ def answer_item(
     was said before), and Invalid for what does not answer the question.
     """
     with account_scope(account.pk):
-        review = _open_review(account, review_id)
+        review = open_review(account, review_id)
         item = get_item(account=account, review=review, id=item_id)
         row = ReviewAnswer.objects.filter(account=account, item=item, token=token).first()
         if row is None:
@@ -83,7 +83,7 @@ def answer_item(
 def skip_item(*, account: Account, review_id: uuid.UUID, item_id: int, token: uuid.UUID) -> None:
     """Pass an item over: this person does not get it again, and its place is free for others."""
     with account_scope(account.pk):
-        review = _open_review(account, review_id)
+        review = open_review(account, review_id)
         item = get_item(account=account, review=review, id=item_id)
         rows = ReviewAnswer.objects.filter(account=account, item=item, token=token)
         if rows.filter(said__isnull=True).update(slot=None, answered_at=Now(), lease_expires_at=None) == 1:
@@ -100,7 +100,7 @@ def last_of(*, account: Account, review: Review, reviewer: str) -> ReviewAnswer 
 def take_back(*, account: Account, review_id: uuid.UUID, reviewer: str) -> ReviewAnswer | None:
     """Give a person what they passed over last, or return what they answered last, to be answered anew."""
     with account_scope(account.pk):
-        review = _open_review(account, review_id)
+        review = open_review(account, review_id)
         row = last_of(account=account, review=review, reviewer=reviewer)
         if row is None or row.said is not None:
             return row
@@ -174,7 +174,7 @@ def _says(row: ReviewAnswer, kept: SaidValues) -> bool:
     return row.said == kept.said and row.explanation == kept.explanation
 
 
-def _open_review(account: Account, id: uuid.UUID) -> Review:
+def open_review(account: Account, id: uuid.UUID) -> Review:
     """Return the review and hold it: who gets what, and what was said, is decided one after the other."""
     review = get_review(account=account, id=id, lock=True)
     if review.closed_at is not None:

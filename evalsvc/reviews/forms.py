@@ -183,11 +183,37 @@ def _words(review: Review, row: ReviewAnswer) -> str:
     if review.kind == Review.Kind.PAIR:
         words = dict(PAIR_OPTIONS)[said["choice"]]
     else:
-        names = {str(one.id): one for one in questions_of(review.criteria)}
-        words = "; ".join(f"{names[id].name}: {_said_words(names[id], one)}" for id, one in said.items() if id in names)
+        asked = questions_of(review.criteria)
+        words = "; ".join(f"{one.name}: {words_of_answer(one, said.get(str(one.id), {}))}" for one in asked)
     return f"{words} ({row.explanation})" if row.explanation else words
 
 
-def _said_words(question: Question, said: Mapping[str, Any]) -> str:
+def words_of_answer(question: Question, said: Mapping[str, Any]) -> str | float | None:
+    """Return an answer as a row of an export has it: `pass` or `fail`, a label, a number or a text."""
+    if not said:
+        return None
+    if question.annotation_type == Type.CONTINUOUS:
+        return float(said["value_score"])
     kept = _kept(question, said)
-    return dict(_offered(question)).get(kept, kept)
+    words = dict(_offered(question))
+    return kept if question.annotation_type == Type.BINARY else words.get(kept, kept)
+
+
+def _place(places: Mapping[str, str], sent: str) -> str:
+    # What is no label of these is no place either, though it may look like one.
+    return places.get(sent.strip(), "") if places else sent
+
+
+def said_in_words(review: Review, row: Mapping[str, str]) -> Said:
+    """Return what a row of an export, or of another tool, says; labels stand for themselves."""
+    explanation = row.get("explanation", "").strip() or None
+    if review.kind == Review.Kind.PAIR:
+        return Said((), row.get("choice", "").strip().lower(), explanation)
+    answers = []
+    for one in questions_of(review.criteria):
+        sent = row.get(f"answer:{one.name}", "")
+        places = {label: value for value, label in _offered(one)}
+        place = sent.strip().lower() if one.annotation_type == Type.BINARY else _place(places, sent)
+        if (value := _value(one, place)) is not None:
+            answers.append({"criteria": str(one.id), **value})
+    return Said(answers, None, explanation)

@@ -10,6 +10,13 @@ from django.db.models import Count, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.models import Output
+from evalsvc.rest.answering.pagination import (
+    TimeCursor,
+    read_cursor,
+    read_time_cursor,
+    write_cursor,
+    write_time_cursor,
+)
 from evalsvc.rest.problems import NotFound
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem, ReviewLink
 
@@ -51,11 +58,6 @@ class PairAnswer:
     answer_id: int
 
 
-def list_reviews(*, account: Account) -> QuerySet[Review]:
-    """Return the account's reviews, newest first."""
-    return Review.objects.filter(account=account).order_by("-created_at", "id")
-
-
 def get_review(*, account: Account, id: uuid.UUID, lock: bool = False) -> Review:
     """Return a review of the account; NotFound for missing and foreign. `lock` holds it for the transaction."""
     rows = Review.objects.filter(account=account, id=id)
@@ -63,6 +65,34 @@ def get_review(*, account: Account, id: uuid.UUID, lock: bool = False) -> Review
     if review is None:
         raise NotFound
     return review
+
+
+def page_of_reviews(*, account: Account, limit: int, cursor: str | None) -> tuple[list[Review], str | None]:
+    """Return a page of reviews, newest first, and the cursor of the next one (None on the last)."""
+    of, rows = f"reviews:{account.pk}", Review.objects.filter(account=account)
+    after = read_time_cursor(cursor, of=of) if cursor else None
+    if after is not None:
+        behind = Q(created_at=after.moment, id__lt=uuid.UUID(int=after.last_id % 2**128))
+        rows = rows.filter(Q(created_at__lt=after.moment) | behind, created_at__lte=after.moment)
+    found = list(rows.order_by("-created_at", "-id")[: limit + 1]) if limit else []
+    if len(found) <= limit:
+        return found, cursor if not limit else None
+    last = found[limit - 1]
+    return found[:limit], write_time_cursor(TimeCursor(last.created_at, last.pk.int), of=of)
+
+
+def page_of_items(
+    *, account: Account, review: Review, status: str | None, limit: int, cursor: str | None
+) -> tuple[list[ReviewItem], str | None]:
+    """Return a page of items in their order, and the cursor of the next one (None on the last)."""
+    of = f"review_items:{account.pk}:{review.pk}:{status}"
+    rows = list_items(account=account, review=review, status=status)
+    if cursor:
+        rows = rows.filter(position__gt=read_cursor(cursor, of=of))
+    found = list(rows[: limit + 1]) if limit else []
+    if len(found) <= limit:
+        return found, cursor if not limit else None
+    return found[:limit], write_cursor(found[limit - 1].position, of=of)
 
 
 def get_item(*, account: Account, review: Review, id: int) -> ReviewItem:

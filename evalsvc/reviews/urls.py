@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evalsvc.reviews.api.answers import ReviewAnswersView, ReviewLeaseView, ReviewSkipView
+from evalsvc.reviews.api.exchange import ReviewExportView, ReviewImportView
 from evalsvc.reviews.api.links import ReviewLinksView, ReviewLinkView
 from evalsvc.reviews.api.reviews import ReviewClosingView, ReviewItemsView, ReviewsView, ReviewView
 from evalsvc.reviews.pages import enter_review, review_page
@@ -13,6 +14,8 @@ urlpatterns = [
     path("v1/reviews/<uuid:id>/items", ReviewItemsView.as_view()),
     path("v1/reviews/<uuid:id>/lease", ReviewLeaseView.as_view()),
     path("v1/reviews/<uuid:id>/close", ReviewClosingView.as_view()),
+    path("v1/reviews/<uuid:id>/export", ReviewExportView.as_view()),
+    path("v1/reviews/<uuid:id>/import", ReviewImportView.as_view()),
     path("v1/reviews/<uuid:id>/links", ReviewLinksView.as_view()),
     path("v1/reviews/<uuid:id>/links/<uuid:link_id>", ReviewLinkView.as_view()),
     path("v1/reviews/<uuid:id>/items/<id:item_id>/answers", ReviewAnswersView.as_view()),

@@ -151,6 +151,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("delete", "/v1/reviews/{id}"): None,
     ("post", "/v1/reviews/{id}/lease"): {},
     ("post", "/v1/reviews/{id}/close"): None,
+    ("post", "/v1/reviews/{id}/import"): {"format": "csv", "text": "item_id\n"},
     ("post", "/v1/reviews/{id}/links"): {"name": "new", "expires_in_seconds": 60},
     ("delete", "/v1/reviews/{id}/links/{link_id}"): None,
     ("post", "/v1/reviews/{id}/items/{item_id}/answers"): {"lease_token": NOWHERE, "answers": []},

@@ -235,6 +235,7 @@ ROUTES: dict[str, Route] = {
     CLOSE: review_route("close", {}),
     "/v1/reviews/{id}/items/{item_id}/answers": item_route("answers"),
     SKIP: item_route("skip"),
+    "/v1/reviews/{id}/import": review_route("import", {"format": "csv", "text": "item_id\n"}),
 }
 CREATED = {"/v1/connections", TEST_EVENT, "/v1/reviews"}
 # Each sample has a record of its own.

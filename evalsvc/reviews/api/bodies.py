@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.reviews.answering import LEASE_SECONDS, MAX_EXPLANATION, Said
+from evalsvc.reviews.exchange import FORMATS, JSONL
 from evalsvc.reviews.models import MAX_NAME
 from evalsvc.reviews.questions import CHOICES, MAX_SAID_TEXT
 from evalsvc.reviews.sampling import ALL, MAX_ITEMS, METHODS, THRESHOLD, SampleAsk
@@ -17,6 +18,7 @@ from evalsvc.reviews.services import ReviewFields
 MOST_ANSWERS, MOST_CRITERIA, MOST_FILTERS, MOST_CONFIGS = 20, 10, 100, 16
 MAX_REVIEWER_NAME = 100
 LONGEST_LEASE = 24 * 3600
+MAX_IMPORT = 4_000_000
 LARGEST_SEED = 2**53 - 1
 
 
@@ -93,13 +95,26 @@ class ReviewsQuery(serializers.Serializer[Any]):
     """The query of GET /v1/reviews."""
 
     limit = serializers.IntegerField(min_value=0, max_value=200, default=50)
-    offset = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
+    cursor = serializers.CharField(required=False, max_length=500)
 
 
 class ReviewItemsQuery(ReviewsQuery):
     """The query of GET /v1/reviews/{id}/items."""
 
     status = serializers.ChoiceField(choices=ITEM_STATES, required=False)
+
+
+class ReviewExportQuery(serializers.Serializer[Any]):
+    """The query of GET /v1/reviews/{id}/export."""
+
+    format = serializers.ChoiceField(choices=FORMATS, default=JSONL)
+
+
+class ReviewImportIn(serializers.Serializer[Any]):
+    """Answers that were given elsewhere, as the text of a file."""
+
+    format = serializers.ChoiceField(choices=FORMATS)
+    text = StrictText(max_length=MAX_IMPORT)
 
 
 class ReviewLeaseIn(serializers.Serializer[Any]):

@@ -14,7 +14,7 @@ from evalsvc.reviews import services
 from evalsvc.reviews.api import shapes
 from evalsvc.reviews.api.bodies import ReviewIn, ReviewItemsQuery, ReviewsQuery, review_fields
 from evalsvc.reviews.models import ReviewAnswer
-from evalsvc.reviews.selectors import get_review, list_answers, list_items, list_reviews, review_progress
+from evalsvc.reviews.selectors import get_review, list_answers, page_of_items, page_of_reviews, review_progress
 
 
 class ReviewsView(AccountView):
@@ -29,9 +29,9 @@ class ReviewsView(AccountView):
     def get(self, request: Request) -> Response:
         """List reviews, the newest first, with how far each has come."""
         asked = checked(ReviewsQuery(data=sent(request)))
-        rows = list_reviews(account=self.account)[asked["offset"] : asked["offset"] + asked["limit"]]
+        rows, following = page_of_reviews(account=self.account, limit=asked["limit"], cursor=asked.get("cursor"))
         found = [shapes.review_out(row, review_progress(account=self.account, review=row)) for row in rows]
-        return Response(shapes.ReviewPage(reviews=found))
+        return Response(shapes.ReviewPage(reviews=found, next_cursor=following))
 
     @extend_schema(
         operation_id="create_review",
@@ -97,10 +97,15 @@ class ReviewItemsView(AccountView):
         """List items in their order with what was said about them, or those that are pending, partial or complete."""
         asked = checked(ReviewItemsQuery(data=sent(request)))
         review = get_review(account=self.account, id=id)
-        rows = list_items(account=self.account, review=review, status=asked.get("status"))
-        items = list(rows[asked["offset"] : asked["offset"] + asked["limit"]])
+        items, following = page_of_items(
+            account=self.account,
+            review=review,
+            status=asked.get("status"),
+            limit=asked["limit"],
+            cursor=asked.get("cursor"),
+        )
         said: dict[int, list[ReviewAnswer]] = {}
         for row in list_answers(account=self.account, review=review, items=[item.pk for item in items]):
             said.setdefault(row.item_id, []).append(row)
         found = [shapes.item_out(review, item, said.get(item.pk, ())) for item in items]
-        return Response(shapes.ReviewItemPage(items=found))
+        return Response(shapes.ReviewItemPage(items=found, next_cursor=following))

@@ -156,6 +156,7 @@ class ReviewPage(AnswerShape):
     """Reviews, the newest first."""
 
     reviews: list[ReviewFacts]
+    next_cursor: str | None
 
 
 class SaidFacts(AnswerShape):
@@ -191,6 +192,7 @@ class ReviewItemPage(AnswerShape):
     """Items in their order."""
 
     items: list[ReviewItemFacts]
+    next_cursor: str | None
 
 
 class ShownScoreOut(AnswerShape):
