@@ -77,6 +77,11 @@ app.conf.update(
             "schedule": 5.0,
             "options": {"queue": "judge", "expires": 5},
         },
+        "sweep_comparisons": {
+            "task": "evalsvc.comparisons.sweep",
+            "schedule": 5.0,
+            "options": {"queue": "system", "expires": 5},
+        },
         "delete_accounts": {
             "task": "evalsvc.ops.delete_accounts",
             "schedule": 15.0,
@@ -92,7 +97,10 @@ app.conf.update(
 app.steps["worker"].add("evalsvc.evaluations.workers.judging.host:JudgingStep")
 app.steps["consumer"].add("evalsvc.ops.heartbeat:Heartbeat")
 app.autodiscover_tasks(
-    ["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events", "evalsvc.ops"]
+    [
+        *("evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"),
+        *("evalsvc.comparisons", "evalsvc.ops"),
+    ]
 )
 
 

@@ -32,6 +32,7 @@ NOUNS = (
         "webhooks",
         "events",
         "experiments",
+        "comparisons",
         "gates",
         "benchmarks",
         "reports",

@@ -1,5 +1,12 @@
 """The addresses of comparisons."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from evalsvc.comparisons.api.comparisons import ComparisonsView, ComparisonView, JudgementsView, StopComparisonView
+
+urlpatterns = [
+    path("v1/comparisons", ComparisonsView.as_view()),
+    path("v1/comparisons/<id:id>", ComparisonView.as_view()),
+    path("v1/comparisons/<id:id>/judgements", JudgementsView.as_view()),
+    path("v1/comparisons/<id:id>/stop", StopComparisonView.as_view()),
+]

@@ -49,6 +49,7 @@ def _of(parent: str, column: str, *names: str) -> tuple[Table, ...]:
 
 # Of one experiment there may be millions; what remains of each goes with it, under its locks.
 OF_EXPERIMENTS = (
+    *_of("comparisons_outputcomparison", "comparison_id", "comparisons_judgement"),
     *_of(
         "experiments_config",
         "config_id",
@@ -66,6 +67,7 @@ OF_EXPERIMENTS = (
 TABLES = (
     Table("benchmarks_execution"),
     Table("benchmarks_benchmark"),
+    Table("comparisons_outputcomparison"),
     *_of("reviews_review", "review_id", "reviews_reviewanswer", "reviews_reviewitem"),
     Table("reviews_reviewlink"),
     Table("reviews_review"),

@@ -78,6 +78,9 @@ BODIES: dict[tuple[str, str], Any] = {
     },
     ("post", "/v1/annotations/search"): {},
     ("post", "/v1/annotation-criteria/search"): {},
+    ("post", "/v1/comparisons"): {"experiment_id": "1", "judge": {"metric": "accuracy"}},
+    ("post", "/v1/comparisons/{id}/stop"): None,
+    ("delete", "/v1/comparisons/{id}"): None,
     ("post", "/v1/gates"): {
         "history": {"evaluator": "exact-match"},
         "rules": [{"metric": "pass", "at_least": 0.5}],
@@ -210,7 +213,10 @@ def belongings() -> Belongings:
     rules = [{"metric": "accuracy", "at_least": 0.5}]
     candidate = {"experiment_id": run.id, "config": run.configs[1]}
     gate_id = alice.post("/v1/gates", {"name": MARK, "candidate": candidate, "rules": rules}).json()["gate"]["id"]
+    compared = {"experiment_id": run.id, "name": MARK, "judge": {"metric": "accuracy"}}
+    comparison_id = alice.post("/v1/comparisons", compared).json()["comparison"]["id"]
     ids = {
+        **{path: comparison_id for _, path in operations() if path.startswith("/v1/comparisons/{")},
         "/v1/gates/{id}": gate_id,
         "/v1/prompt-definitions/{id}": prompt["prompt_definition_id"],
         "/v1/prompt-revisions/{id}/set-labels": prompt["id"],

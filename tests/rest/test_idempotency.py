@@ -25,6 +25,7 @@ from tests.annotations.shapes import (
     new_criteria,
 )
 from tests.calibrations.rows import labelled
+from tests.comparisons import shapes as comparisons
 from tests.conftest import Caller, scores_of, wait_until
 from tests.datasets.shapes import new_version
 from tests.evaluations.bulk.shapes import BATCH, exact
@@ -136,6 +137,16 @@ def new_review_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     return reviews.REVIEWS, {"name": "new", "items": reviews.outputs_of(made), "criteria": [new_criteria(caller)["id"]]}
 
 
+def comparison_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    made = comparisons.answered(caller, n=2)
+    return comparisons.COMPARISONS, {"experiment_id": made["id"], "judge": comparisons.BY_ACCURACY}
+
+
+def stop_comparison_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    made = comparisons.compare(caller, comparisons.answered(caller, n=2))
+    return f"{comparisons.COMPARISONS}/{made['id']}/stop", {}
+
+
 def item_route(verb: str) -> Route:
     def route(caller: Caller) -> tuple[str, dict[str, Any]]:
         review, criteria = reviews.review_of_outputs(caller)
@@ -230,6 +241,8 @@ ROUTES: dict[str, Route] = {
     },
     "/v1/experiments/{id}/configs/{config_id}/label": label_route,
     "/v1/experiments/{id}/units/{unit_id}/outputs": outputs_route,
+    "/v1/comparisons": comparison_route,
+    "/v1/comparisons/{id}/stop": stop_comparison_route,
     "/v1/reviews": new_review_route,
     "/v1/reviews/{id}/lease": review_route("lease", {"reviewer": "ann"}),
     CLOSE: review_route("close", {}),
@@ -237,7 +250,7 @@ ROUTES: dict[str, Route] = {
     SKIP: item_route("skip"),
     "/v1/reviews/{id}/import": review_route("import", {"format": "csv", "text": "item_id\n"}),
 }
-CREATED = {"/v1/connections", TEST_EVENT, "/v1/reviews"}
+CREATED = {"/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
 NO_CONTENT = {
@@ -255,6 +268,7 @@ WITHOUT_BODY = {
     TEST_EVENT,
     REPLAY,
     CLOSE,
+    "/v1/comparisons/{id}/stop",
 }
 # A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text. No job is
 # ever made.

@@ -16,6 +16,7 @@ OWN = {
     "/v1/account/export",
     "/v1/benchmarks",
     "/v1/compare",
+    "/v1/comparisons",
     "/v1/connections",
     "/v1/datasets",
     "/v1/evaluation-results/tags",

@@ -83,6 +83,10 @@ def _n_queries(name: str) -> str:
 
 INSTEAD: dict[str, Mapping[str, str]] = {
     "judges_connection": {"is_enabled": "t.is_enabled AND NOT t.has_key"},
+    "comparisons_outputcomparison": {
+        "state": "CASE t.state WHEN 'running' THEN 'stopped' ELSE t.state END",
+        "finished_at": "CASE t.state WHEN 'running' THEN now() ELSE t.finished_at END",
+    },
     "experiments_experimentplan": {"state": "CASE t.state WHEN 'running' THEN 'idle' ELSE t.state END"},
     "experiments_config": {
         "state": "CASE t.state WHEN 'running' THEN 'stopped' ELSE t.state END",
@@ -110,6 +114,8 @@ ROWS = {
     "evaluations_historyscore": "t.source <> 'evaluation' OR t.source_id NOT IN ("
     f"SELECT e.id FROM evaluations_evaluation e WHERE e.request_id IN ({_UNDER_WAY}))",
     "experiments_output": f"t.scored OR t.retry IS NOT NULL OR NOT {_IS_RESET}",
+    "comparisons_judgement": "t.state = 'done'",
+    "experiments_output": f"t.scored OR NOT {_IS_RESET}",
     # What is in somebody's hands is given out anew.
     "reviews_reviewanswer": "t.answered_at IS NOT NULL",
     # A lease of a worker here; there the question is asked anew.

@@ -45,7 +45,8 @@ def win_rates(matches: Matches, level: float) -> dict[tuple[int, int], Rate]:
     worths = (1.0 - matches.outcome / 2.0)[order]
     ends = np.cumsum(np.bincount(matches.pair_of, minlength=len(matches.pairs)))
     parts = np.split(worths, ends[:-1])
-    return {(int(i), int(j)): rate_of(part, level) for (i, j), part in zip(matches.pairs, parts, strict=True)}
+    # Of no pair at all there is one part, an empty one.
+    return {(int(i), int(j)): rate_of(part, level) for (i, j), part in zip(matches.pairs, parts, strict=False)}
 
 
 def overall_rates(matches: Matches, level: float) -> list[Rate | None]:

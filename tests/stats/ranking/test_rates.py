@@ -100,3 +100,9 @@ def test_settled_is_only_who_beats_all() -> None:
 
     assert (is_first_settled(clear), is_first_settled(equal)) == (True, False)
     assert (is_close_enough(equal, 2.0), is_close_enough(equal, 0.1)) == (True, False)
+
+
+def test_nothing_judged_has_no_rates() -> None:
+    nothing = Matches.of(2, [])
+
+    assert (win_rates(nothing, 0.95), overall_rates(nothing, 0.95)) == ({}, [None, None])

@@ -1,4 +1,4 @@
-"""`manage.py verify`: recount requests, evaluations, history, experiments and reviews, and name what is wrong."""
+"""`manage.py verify`: recount requests, evaluations, history, experiments, comparisons and reviews; say what is wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
+from evalsvc.comparisons.maintenance import recount_comparisons
 from evalsvc.evaluations.maintenance.sweep import verify
 from evalsvc.experiments.maintenance.recount import recount_all
 from evalsvc.reviews.verifying import verify_reviews
@@ -20,7 +21,7 @@ class Command(BaseCommand):
 
     help = (
         "Recount every evaluation against its request and its history score, and every experiment against its single"
-        " scores. Exit code 1 when something is wrong."
+        " scores, and every comparison against its judgements. Exit code 1 when something is wrong."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -34,7 +35,8 @@ class Command(BaseCommand):
         if account_id is not None and not Account.objects.using(SYSTEM).filter(pk=account_id).exists():
             raise CommandError(f"There is no account {account_id}; the admin's list of accounts shows the ids.")
         findings = []
-        for check, finding in itertools.chain(verify(account_id), recount_all(account_id), verify_reviews(account_id)):
+        checks = (verify, recount_all, recount_comparisons, verify_reviews)
+        for check, finding in itertools.chain.from_iterable(recount(account_id) for recount in checks):
             if finding is not None:
                 findings.append(finding)
             if not options["json"]:

@@ -1,0 +1,1 @@
+"""HTTP, a module for each noun."""

@@ -1,0 +1,305 @@
+"""What the comparisons API takes and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from rest_framework import serializers
+
+from evalsvc.comparisons.models import Judgement, OutputComparison
+from evalsvc.comparisons.ranking import elo_view, ranking_view
+from evalsvc.comparisons.selectors import STATUSES, config_names_of, counts_of, error_codes_of
+from evalsvc.evaluations.wire.answer import digits
+from evalsvc.experiments.api.bodies.plans import PageIn
+from evalsvc.experiments.api.bodies.strict import Strict, at_most
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, among, shape_of
+
+LARGEST_ID, MAX_NAMED = 2**63 - 1, 64
+MAX_ELO_MATCHES = 50_000
+
+
+class ComparisonJudgeIn(Strict):
+    """Who judges: one of `evaluator`, `metric` and `connection`."""
+
+    evaluator = serializers.CharField(max_length=200, required=False, help_text="By its scores, or one of pairs.")
+    metric = serializers.CharField(max_length=100, required=False, help_text="One that the experiment has.")
+    connection = serializers.CharField(max_length=100, required=False, help_text="An LLM, asked by `criteria`.")
+    criteria = serializers.CharField(
+        max_length=20_000, required=False, help_text="A profile of the evaluator; words, for a connection."
+    )
+    model = serializers.CharField(max_length=200, required=False)
+    allow_tie = serializers.BooleanField(required=False, allow_null=True, default=None)
+    tie_width = serializers.FloatField(
+        min_value=0, max_value=1e100, required=False, help_text="Scores no further apart are a tie."
+    )
+
+
+class ComparisonIn(Strict):
+    """A new comparison."""
+
+    experiment_id = serializers.IntegerField(min_value=0, max_value=LARGEST_ID)
+    name = serializers.CharField(max_length=100, required=False, allow_null=True)
+    configs = at_most(MAX_NAMED, serializers.CharField(max_length=100), required=False)  # type: ignore[arg-type]
+    judge = ComparisonJudgeIn()
+    design = serializers.ChoiceField(choices=OutputComparison.Design.choices, default=OutputComparison.Design.ALL)
+    baseline = serializers.CharField(max_length=100, required=False, allow_null=True)
+    budget = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
+    half_width = serializers.FloatField(min_value=1e-3, max_value=100, required=False, allow_null=True)
+    previous_id = serializers.IntegerField(min_value=0, max_value=LARGEST_ID, required=False, allow_null=True)
+    level = serializers.FloatField(min_value=0.5, max_value=0.999, default=0.95)
+    seed = serializers.IntegerField(min_value=0, max_value=LARGEST_ID, default=0)
+
+
+class ComparisonsQuery(PageIn):
+    """The query of the list."""
+
+    experiment_id = serializers.IntegerField(min_value=0, max_value=LARGEST_ID, required=False)
+
+
+class ComparisonQuery(serializers.Serializer[Any]):
+    """What else to tell of a comparison."""
+
+    elo = serializers.BooleanField(default=False, help_text="Elo ratings too.")
+
+
+class JudgementsQuery(PageIn):
+    """Which judgements."""
+
+    status = serializers.ChoiceField(choices=sorted(STATUSES), required=False)
+    winner = serializers.ChoiceField(choices=Judgement.Winner.choices, required=False)
+    config_id = serializers.IntegerField(min_value=0, max_value=LARGEST_ID, required=False)
+    example_id = serializers.CharField(max_length=500, required=False)
+
+
+class ComparisonJudge(AnswerShape):
+    """Who judges: `scores` of a metric, or an LLM that sees a `pairwise` question. Equal digest, equal judge."""
+
+    kind: str
+    evaluator: str | None
+    criteria: str | None
+    revision: int | None
+    metric: str | None
+    connection: str | None
+    tie_width: float | None
+    digest: str
+
+
+class NamedConfig(AnswerShape):
+    """A config that is compared."""
+
+    id: str
+    name: str
+
+
+class CountedError(AnswerShape):
+    """How often an error came."""
+
+    code: str
+    n: int
+
+
+class ComparisonHead(AnswerShape):
+    """A comparison, and how far it has come. Errors are no ties: they are counted apart and not ranked."""
+
+    id: str
+    experiment_id: str
+    name: str
+    state: Annotated[str, among(OutputComparison.State.values)]
+    reason: Annotated[str, among(OutputComparison.Reason.values)] | None
+    design: Annotated[str, among(OutputComparison.Design.values)]
+    judge: ComparisonJudge
+    configs: list[NamedConfig]
+    baseline: str | None
+    budget: int | None
+    half_width: float | None
+    level: float
+    seed: str
+    previous_id: str | None
+    n: int
+    n_open: int
+    n_judged: int
+    n_reused: int
+    n_errors: int
+    n_ties: int
+    n_flips: int
+    n_for_first_shown: int
+    errors: list[CountedError]
+    cost: float | None
+    created_at: Moment
+    finished_at: Moment | None
+
+
+class ShareOverExamples(AnswerShape):
+    """A share, with its interval for new examples; `n` examples stand behind it."""
+
+    value: float
+    lower: float
+    upper: float
+    n: int
+
+
+class RankedConfig(AnswerShape):
+    """A place. A null end of an interval is open; a null strength has no judgement behind it."""
+
+    config: str
+    config_id: str
+    strength: float | None
+    lower: float | None
+    upper: float | None
+    rank_from: int
+    rank_to: int
+    first_share: float
+    n_examples: int
+    n_wins: int
+    n_ties: int
+    n_losses: int
+    win_rate: ShareOverExamples | None
+
+
+class RankedPair(AnswerShape):
+    """Two configs that met; differences of strengths hold for all pairs together."""
+
+    first: str
+    second: str
+    n_wins: int
+    n_ties: int
+    n_losses: int
+    win_rate: ShareOverExamples
+    difference_lower: float | None
+    difference_upper: float | None
+    said: Annotated[str, among(("better", "worse", "undecided"))]
+
+
+class EloRating(AnswerShape):
+    """An Elo rating. `order_noise` is what the order of matches alone makes; it says nothing of other examples."""
+
+    config: str
+    rating: float
+    order_noise: float
+
+
+class EloRatings(AnswerShape):
+    """The mean ratings over random orders, the highest first."""
+
+    n_orders: int
+    ratings: list[EloRating]
+
+
+class ComparisonRanking(AnswerShape):
+    """What follows from all judgements, the strongest first."""
+
+    level: float
+    covers: str
+    method: str
+    penalty: float
+    tie_parameter: float
+    n_examples: int
+    n_judgements: int
+    n_together: int
+    groups: list[list[str]]
+    notes: list[str]
+    places: list[RankedConfig]
+    pairs: list[RankedPair]
+    flips: ShareOverExamples | None
+
+
+class ComparisonAnswer(AnswerShape):
+    """A comparison with its ranking."""
+
+    comparison: ComparisonHead
+    ranking: ComparisonRanking
+    elo: EloRatings | None
+
+
+class ComparisonEnvelope(AnswerShape):
+    """A comparison."""
+
+    comparison: ComparisonHead
+
+
+class ComparisonPage(AnswerShape):
+    """Comparisons, the newest first."""
+
+    comparisons: list[ComparisonHead]
+    next_cursor: str | None
+
+
+class JudgedPair(AnswerShape):
+    """Two outputs of one example, and which is better, or why that is not known."""
+
+    id: str
+    example_id: str
+    pos: int
+    first: str
+    second: str
+    first_output_id: str
+    second_output_id: str
+    state: Annotated[str, among(Judgement.State.values)]
+    winner: Annotated[str, among(Judgement.Winner.values)] | None
+    is_flipped: bool | None
+    error_code: str | None
+    error_message: str | None
+    explanation: str | None
+    orders: Json
+    cost: float | None
+    reused_from: str | None
+    judged_at: Moment | None
+
+
+class JudgementPage(AnswerShape):
+    """Judgements, the newest first."""
+
+    judgements: list[JudgedPair]
+    next_cursor: str | None
+
+
+def head_out(row: OutputComparison) -> ComparisonHead:
+    """Return a comparison with what is counted of it."""
+    names, counts = config_names_of(row), counts_of(row)
+    told = ("n", "n_open", "n_judged", "n_reused", "n_errors", "n_ties", "n_flips", "n_for_first_shown", "cost")
+    return shape_of(
+        row,
+        ComparisonHead,
+        id=str(row.pk),
+        experiment_id=str(row.experiment_id),
+        judge=_judge(row),
+        configs=[NamedConfig(id=str(id), name=names.get(id, str(id))) for id in row.configs],
+        baseline=names.get(row.configs[0]) if row.design == OutputComparison.Design.BASELINE else None,
+        seed=str(row.seed),
+        previous_id=digits(row.previous_id),
+        errors=[CountedError(code=code, n=n) for code, n in error_codes_of(row).items()],
+        **{name: getattr(counts, name) for name in told},
+    )
+
+
+def _judge(row: OutputComparison) -> ComparisonJudge:
+    judge = row.judge
+    names = ("evaluator", "criteria", "revision", "metric", "connection", "tie_width")
+    return ComparisonJudge(kind=judge["kind"], digest=row.judge_digest, **{name: judge.get(name) for name in names})
+
+
+def answer_out(row: OutputComparison, *, with_elo: bool) -> dict[str, Any]:
+    """Return a comparison with its ranking: the stored one, or that of what is judged so far."""
+    ranking = ranking_view(row) if row.ranking is None else row.ranking
+    is_few = 0 < ranking["n_judgements"] <= MAX_ELO_MATCHES
+    return {"comparison": head_out(row), "ranking": ranking, "elo": elo_view(row) if with_elo and is_few else None}
+
+
+def judgements_out(comparison: OutputComparison, rows: Sequence[Judgement], keys: dict[int, str]) -> list[JudgedPair]:
+    """Return judgements; `keys` are the ids of their examples as the dataset has them."""
+    names = config_names_of(comparison)
+    return [
+        shape_of(
+            row,
+            JudgedPair,
+            id=str(row.pk),
+            example_id=keys.get(row.example_id, str(row.example_id)),
+            first=names.get(row.first_id, str(row.first_id)),
+            second=names.get(row.second_id, str(row.second_id)),
+            first_output_id=str(row.first_output_id),
+            second_output_id=str(row.second_output_id),
+            reused_from=digits(row.reused_from),
+        )
+        for row in rows
+    ]

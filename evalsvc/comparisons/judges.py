@@ -1,0 +1,152 @@
+"""Who judges: a metric or an evaluator by its scores, or an LLM that sees both outputs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.runner.additions import add_metrics
+from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.selectors import connection_facts, default_connection_facts
+from evalsvc.rest.problems import FieldError, Invalid
+from evaluators.base import Field, effective_settings
+
+SCORES, PAIRWISE = "scores", "pairwise"
+PAIRWISE_EVALUATOR = "judge-pairwise"
+
+
+def resolve_judge(
+    *, account: Account, epoch: str | None, plan: ExperimentPlan, wanted: Mapping[str, Any], actor: str
+) -> tuple[dict[str, Any], bool]:
+    """Return the judge as it is stored, and whether a metric was added to the experiment for it.
+
+    Raises Invalid with pointers into `/judge`.
+    """
+    chosen = [name for name in ("evaluator", "metric", "connection") if wanted.get(name)]
+    if len(chosen) != 1:
+        raise Invalid(FieldError("/judge", "Give one of `evaluator`, `metric` and `connection`."))
+    if chosen == ["metric"]:
+        return _of_metric(plan, _metric_named(plan, wanted["metric"]), wanted), False
+    if chosen == ["connection"]:
+        return _of_connection(account, epoch, wanted), False
+    run = _resolved(account, epoch, wanted["evaluator"], wanted.get("criteria"))
+    if Field.BASELINE in run.family.required_fields:
+        return _of_pairs(account, run, dict(run.settings), wanted), False
+    return _of_evaluator(account, epoch, plan, run, wanted, actor)
+
+
+def judge_digest_of(judge: Mapping[str, Any]) -> str:
+    """Return the digest of all that decides what a judge says."""
+    told = {name: value for name, value in judge.items() if name not in ("metric", "criteria")}
+    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str | None) -> Resolved:
+    try:
+        return resolve(account_id=account.pk, epoch=epoch, evaluator=evaluator, profile=criteria)
+    except UnresolvedEvaluator as exc:
+        at = "/judge/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/judge/criteria"
+        raise Invalid(FieldError(at, exc.message)) from None
+
+
+def _metric_named(plan: ExperimentPlan, name: str) -> Metric:
+    found = next((row for row in plan.metrics if row["name"] == name), None)
+    if found is None:
+        names = ", ".join(row["name"] for row in plan.metrics)
+        raise Invalid(FieldError("/judge/metric", f"No metric is named {name!r}; there are: {names}."))
+    return Metric.from_json(found)
+
+
+def _of_metric(plan: ExperimentPlan, metric: Metric, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    if not metric.kind.is_of_single_scores:
+        detail = f"Metric {metric.name!r} has no score of a single output that could be compared."
+        raise Invalid(FieldError("/judge/metric", detail))
+    for name in ("model", "allow_tie"):
+        if wanted.get(name) is not None:
+            raise Invalid(FieldError(f"/judge/{name}", "Scores decide here; no LLM is asked."))
+    told = replace(metric, name="", addition=0, added_at=None, explain_strategy="never").to_json()
+    return {
+        "kind": SCORES,
+        "metric": metric.name,
+        "criteria": metric.profile_name,
+        "evaluator": metric.evaluator_id,
+        "revision": metric.profile_revision,
+        "tie_width": wanted.get("tie_width") or 0.0,
+        "higher_is_better": metric.higher_is_better,
+        "reads": told,
+        # The caller's own numbers are of this experiment only, whatever they are called elsewhere.
+        "name": None if metric.evaluator_id else f"{plan.pk}/{metric.name}",
+    }
+
+
+def _of_evaluator(
+    account: Account,
+    epoch: str | None,
+    plan: ExperimentPlan,
+    run: Resolved,
+    wanted: Mapping[str, Any],
+    actor: str,
+) -> tuple[dict[str, Any], bool]:
+    """Take the metric that the experiment has of this evaluator and profile, or add one."""
+    for row in plan.metrics:
+        metric = Metric.from_json(row)
+        known = (metric.evaluator_id, metric.profile_id, metric.profile_revision, metric.source, metric.sample)
+        if known == (run.evaluator_id, str(run.profile.id), run.profile.revision, "score", None):
+            return _of_metric(plan, metric, wanted), False
+    name = f"{run.evaluator_id}/{run.profile.name}:{run.profile.revision}"[:100]
+    metric_wanted: dict[str, object] = {"name": name, "evaluator": wanted["evaluator"], "source": "score"}
+    if wanted.get("criteria"):
+        metric_wanted["criteria"] = wanted["criteria"]
+    try:
+        plan, _ = add_metrics(account=account, experiment_id=plan.pk, epoch=epoch, wanted=[metric_wanted], actor=actor)
+    except Invalid as exc:
+        raise Invalid(*(FieldError("/judge/evaluator", error.detail) for error in exc.errors)) from None
+    return _of_metric(plan, _metric_named(plan, name), wanted), True
+
+
+def _of_connection(account: Account, epoch: str | None, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    if not str(wanted.get("criteria") or "").strip():
+        raise Invalid(FieldError("/judge/criteria", "Say what makes an output the better one."))
+    run = _resolved(account, epoch, PAIRWISE_EVALUATOR, None)
+    own = {"criteria": wanted["criteria"], "connection": wanted["connection"]}
+    own |= {name: wanted[name] for name in ("model", "allow_tie") if wanted.get(name) is not None}
+    problems = run.family.check_settings(own)
+    if problems:
+        raise Invalid(*(FieldError(f"/judge{problem.pointer}", problem.detail) for problem in problems))
+    return _of_pairs(account, run, dict(effective_settings(run.spec, own)), wanted, named=False)
+
+
+def _of_pairs(
+    account: Account, run: Resolved, settings: dict[str, Any], wanted: Mapping[str, Any], *, named: bool = True
+) -> dict[str, Any]:
+    if wanted.get("tie_width") is not None:
+        raise Invalid(FieldError("/judge/tie_width", "This judge says itself when neither output is better."))
+    ref = settings.get("connection")
+    try:
+        facts = (
+            connection_facts(account_id=account.pk, ref=str(ref))
+            if ref
+            else default_connection_facts(account_id=account.pk)
+        )
+    except CallFailed as failed:
+        at = "/judge/connection" if wanted.get("connection") else "/judge/evaluator"
+        raise Invalid(FieldError(at, failed.detail)) from None
+    return {
+        "kind": PAIRWISE,
+        "evaluator": run.evaluator_id,
+        "runs": run.spec.id,
+        "criteria": run.profile.name if named else None,
+        "revision": run.profile.revision if named else None,
+        "settings": settings,
+        "connection": facts.name,
+        # Another model behind the same name is another judge.
+        "asks": [facts.base_url, str(settings.get("model") or facts.model)],
+    }

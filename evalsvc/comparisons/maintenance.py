@@ -1,0 +1,65 @@
+"""Count comparisons again from their judgements, and say where what is stored differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import connections, transaction
+
+from evalsvc.comparisons.models import OutputComparison
+from evalsvc.comparisons.ranking import is_same_ranking, ranking_view
+from evalsvc.evaluations.maintenance.sweep import Finding
+from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
+
+RANKING_DIFFERS = "the ranking differs from the judgements"
+# Each query names what is wrong and lists the judgements of which it is true; none may return a row.
+CHECKS = {
+    "a comparison has ended and has open judgements": """
+        SELECT j.id FROM comparisons_judgement j JOIN comparisons_outputcomparison c ON c.id = j.comparison_id
+        WHERE c.id = %(comparison)s AND c.state <> 'running' AND j.state = 'open'""",
+    "a judgement is of a config that is not compared, or in the other order": """
+        SELECT j.id FROM comparisons_judgement j JOIN comparisons_outputcomparison c ON c.id = j.comparison_id
+        WHERE c.id = %(comparison)s AND NOT coalesce(
+          array_position(c.configs, j.first_id) < array_position(c.configs, j.second_id), false)""",
+    "a comparison has more judgements than its budget": """
+        SELECT c.id FROM comparisons_outputcomparison c WHERE c.id = %(comparison)s AND c.budget < (
+          SELECT count(*) FROM comparisons_judgement j WHERE j.comparison_id = c.id)""",
+    "two outputs that are the same were not judged a tie": """
+        SELECT j.id FROM comparisons_judgement j JOIN comparisons_outputcomparison c ON c.id = j.comparison_id
+        WHERE c.id = %(comparison)s AND c.judge ->> 'kind' = 'pairwise' AND j.first_hash = j.second_hash
+          AND j.winner <> 'tie'""",
+    "a judgement belongs to another account than its comparison": """
+        SELECT j.id FROM comparisons_judgement j JOIN comparisons_outputcomparison c ON c.id = j.comparison_id
+        WHERE c.id = %(comparison)s AND c.account_id <> j.account_id""",
+}
+
+
+def recount_comparison(comparison: OutputComparison) -> list[str]:
+    """Return what is wrong with a comparison; run it in one snapshot."""
+    found = []
+    with connections[current_role()].cursor() as cursor:
+        for what, query in CHECKS.items():
+            cursor.execute(query, {"comparison": comparison.pk})
+            if cursor.fetchone() is not None:
+                found.append(what)
+    if comparison.ranking is not None and not is_same_ranking(comparison.ranking, ranking_view(comparison)):
+        found.append(RANKING_DIFFERS)
+    return found
+
+
+def recount_comparisons(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
+    """Recount every comparison of every account, or of one, as the system role; yield each check and what it found."""
+    found: dict[str, list[int]] = {what: [] for what in (*CHECKS, RANKING_DIFFERS)}
+    with role_scope(SYSTEM):
+        rows = OutputComparison.objects.order_by("pk")
+        if account_id is not None:
+            rows = rows.filter(account_id=account_id)
+        for id in list(rows.values_list("pk", flat=True)):
+            with transaction.atomic(using=SYSTEM):
+                with connections[SYSTEM].cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                comparison = OutputComparison.objects.filter(pk=id).first()
+                for what in recount_comparison(comparison) if comparison else ():
+                    found[what].append(id)
+    for what, ids in found.items():
+        yield f"comparison: {what}", Finding(what, len(ids), ids[:5]) if ids else None

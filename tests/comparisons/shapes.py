@@ -1,0 +1,55 @@
+"""Experiments whose outputs are compared, and comparisons that are worked off in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.caller import Caller
+from tests.experiments.shapes import lease
+from tests.factories import make_dataset, make_experiment, ok
+
+COMPARISONS = "/v1/comparisons"
+BY_ACCURACY = {"metric": "accuracy"}
+
+
+def answered(caller: Caller, *, n: int = 12, right: dict[str, int] | None = None, **plan: Any) -> Any:
+    """An experiment with answers pushed: of each config so many are right, the first ones."""
+    right = right or {"good": 9, "bad": 3}
+    examples = [{"id": f"e{i}", "input": f"question {i}", "expected": f"answer {i}"} for i in range(n)]
+    configs = [{"name": name, "kind": "push"} for name in right]
+    made = make_experiment(caller, make_dataset(caller, examples), configs, **plan)
+    for config in made["configs"]:
+        answer_all(caller, made["id"], config, right[config["name"]])
+    return made
+
+
+def answer_all(caller: Caller, id: str, config: Any, n_right: int) -> None:
+    while unit := lease(caller, id, config["id"]):
+        rows = []
+        for example in unit["examples"]:
+            is_right = int(example["id"][1:]) < n_right
+            rows.append({"pos": example["pos"], "output": example["expected"] if is_right else f"no, {config['name']}"})
+        path = f"/v1/experiments/{id}/units/{unit['id']}/outputs"
+        ok(caller.post(path, {"token": unit["token"], "outputs": rows}))
+
+
+def compare(caller: Caller, experiment: Any, judge: Any = BY_ACCURACY, **body: Any) -> Any:
+    wanted = {"experiment_id": experiment["id"], "judge": judge} | body
+    return ok(caller.post(COMPARISONS, wanted), 201)["comparison"]
+
+
+def work_off(caller: Caller, comparison: Any) -> Any:
+    """Judge in this process until nothing is left; return what the API shows then."""
+    from evalsvc.comparisons.working import work_on
+
+    while work_on(account_id=caller.account.pk, id=int(comparison["id"])):
+        pass
+    return shown(caller, comparison)
+
+
+def shown(caller: Caller, comparison: Any, query: str = "") -> Any:
+    return ok(caller.get(f"{COMPARISONS}/{comparison['id']}{query}"))
+
+
+def judgements(caller: Caller, comparison: Any, query: str = "limit=1000") -> Any:
+    return ok(caller.get(f"{COMPARISONS}/{comparison['id']}/judgements?{query}"))["judgements"]
