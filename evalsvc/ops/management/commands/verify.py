@@ -1,4 +1,4 @@
-"""`manage.py verify`: recount requests, evaluations, history, experiments, comparisons and reviews; say what is wrong."""
+"""`manage.py verify`: recount requests, scores, history, experiments, comparisons and reviews; name what is wrong."""
 
 from __future__ import annotations
 
