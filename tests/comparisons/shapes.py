@@ -53,3 +53,13 @@ def shown(caller: Caller, comparison: Any, query: str = "") -> Any:
 
 def judgements(caller: Caller, comparison: Any, query: str = "limit=1000") -> Any:
     return ok(caller.get(f"{COMPARISONS}/{comparison['id']}/judgements?{query}"))["judgements"]
+
+
+def work_off_all() -> None:
+    """Judge whatever beat would tell workers of."""
+    from evalsvc.comparisons.store import due_comparisons
+    from evalsvc.comparisons.working import work_on
+
+    for account_id, id in due_comparisons():
+        while work_on(account_id=account_id, id=id):
+            pass

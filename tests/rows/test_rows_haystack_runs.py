@@ -9,7 +9,7 @@ import pytest
 from tests.rows.application import Application
 from tests.rows.pipelines import BY_COMPONENT, CAPITALS, DOCUMENTS, EXAMPLES, answering, reading, staged
 from tests.rows.service import EXACT, Service, plan_body
-from tests.rows.table import missing, row
+from tests.rows.table import row
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +105,19 @@ def test_an_unknown_kind_of_component_is_run(api: Service, application: Applicat
     assert (api.value(id, "em"), application.calls["/odd"]) == (1.0, 4)
 
 
-@row("H-17", "blind outputs of two are looked at side by side", "GET /v1/compare?metric=… | .examples")
+@row("H-17", "blind outputs of two are looked at side by side", "POST /v1/comparisons; GET …/judgements")
 def test_blind_outputs_are_compared(api: Service) -> None:
-    missing("POST /v1/comparisons over blind outputs")
+    blind = [{"id": land, "input": land} for land in CAPITALS]
+    words = [{"name": "words", "source": "client", "value_range": [0, 9]}]
+    id = api.pushed(blind, {"one": lambda example: "Rome", "other": lambda example: "Oslo"}, words)
+
+    body = {"experiment_id": id, "judge": {"metric": "words"}}
+    made = api.post("/v1/comparisons", body)["comparison"]["id"]
+
+    rows = api.get(f"/v1/comparisons/{made}/judgements")["judgements"]
+    assert sorted(row["example_id"] for row in rows) == sorted(CAPITALS)
+    shown = {row["id"]: row["output"]["output"] for row in api.results(id)}
+    assert {(shown[row["first_output_id"]], shown[row["second_output_id"]]) for row in rows} == {("Rome", "Oslo")}
 
 
 @row(

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from tests.comparisons.shapes import work_off_all
 from tests.rows.pipelines import CAPITALS
-from tests.rows.service import Service
+from tests.rows.service import Answer, Service
 from tests.rows.table import missing, row
 
+THREE: dict[str, Answer] = {
+    "right": lambda example: example["expected"],
+    "once": lambda example: "Rome",
+    "never": lambda example: "nowhere",
+}
 LANDS = [{"id": land, "input": land, "expected": city} for land, city in CAPITALS.items()]
+
+
+def compared(api: Service, id: str, **body: Any) -> Any:
+    """Compare configs by exact match, and wait for the end."""
+    wanted = {"experiment_id": id, "judge": {"metric": "em"}} | body
+    made = api.post("/v1/comparisons", wanted)["comparison"]["id"]
+    work_off_all()
+    return api.get(f"/v1/comparisons/{made}?elo=true")
 
 
 @row("I-06", "several runs compared example by example, ranked", "POST /v1/comparisons | n x C(3, 2) judged; ranking")
 def test_three_configs_are_ranked(api: Service) -> None:
-    missing("POST /v1/comparisons")
+    id = api.pushed(LANDS, THREE)
+
+    found = compared(api, id)
+
+    assert (found["comparison"]["n"], found["comparison"]["n_judged"]) == (12, 12)
+    assert [place["config"] for place in found["ranking"]["places"]] == ["right", "once", "never"]
 
 
 @row("I-10", "one aggregation over several evaluations", "POST /v1/aggregates {experiment_ids: [A, B]}")
@@ -30,7 +53,12 @@ def test_two_experiments_are_aggregated_together(api: Service) -> None:
     "POST /v1/comparisons {previous_id} | n_reused; judge's counter",
 )
 def test_only_new_pairs_are_judged(api: Service) -> None:
-    missing("POST /v1/comparisons with previous_id")
+    id = api.pushed(LANDS, THREE)
+    first = compared(api, id, configs=["right", "never"])
+
+    found = compared(api, id, previous_id=first["comparison"]["id"])
+
+    assert (found["comparison"]["n_reused"], found["comparison"]["n_judged"]) == (5, 7)
 
 
 @row("I-15", "an aggregation with what it rests on", "POST /v1/aggregates | .rows[].config_ids, n, interval",
@@ -47,7 +75,14 @@ def test_an_aggregation_names_its_evaluations(api: Service) -> None:
 
 @row("I-20", "Elo, win rates, matches", "GET /v1/comparisons/C | elo, win rates, n")
 def test_elo_is_that_of_the_matches(api: Service) -> None:
-    missing("POST /v1/comparisons")
+    found = compared(api, api.pushed(LANDS, {name: THREE[name] for name in ("right", "never")}))
+
+    right, never = found["elo"]["ratings"]
+    assert right["config"] == "right"
+    assert right["rating"] + never["rating"] == pytest.approx(3000)
+    assert right["order_noise"] < 1e-6
+    assert [place["n_wins"] for place in found["ranking"]["places"]] == [4, 0]
+    assert found["ranking"]["places"][0]["win_rate"]["value"] == 1.0
 
 
 @row("I-22", "people rate; half answered is partial", "POST /v1/reviews; one answer of two | partial",
