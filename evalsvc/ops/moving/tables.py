@@ -115,7 +115,6 @@ ROWS = {
     f"SELECT e.id FROM evaluations_evaluation e WHERE e.request_id IN ({_UNDER_WAY}))",
     "experiments_output": f"t.scored OR t.retry IS NOT NULL OR NOT {_IS_RESET}",
     "comparisons_judgement": "t.state = 'done'",
-    "experiments_output": f"t.scored OR NOT {_IS_RESET}",
     # What is in somebody's hands is given out anew.
     "reviews_reviewanswer": "t.answered_at IS NOT NULL",
     # A lease of a worker here; there the question is asked anew.
