@@ -10,7 +10,7 @@ import numpy as np
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.compare import facts_of, paired_sql
+from evalsvc.experiments.inference.compare import facts_of, hash_joins, paired_sql
 from evalsvc.gates.subjects import GateSubject
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
@@ -64,7 +64,7 @@ def pairs_of_gate(
     In one experiment a pair is there, while watched, once both are; of two, once the candidate's score is.
     """
     facts = pair_facts(candidate, baseline, metrics, watched=watched)
-    with connections[current_role()].cursor() as cursor:
+    with hash_joins() as cursor:
         cursor.execute(paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1])) + PAIRS, facts)
         found = cursor.fetchall()
     rows = [row for row in found if NOT_APPLICABLE not in (row[1], row[3])]

@@ -6,24 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from django.db import connections
 from msgspec import structs
 
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.compare import paired_sql
+from evalsvc.experiments.inference.compare import hash_joins, paired_sql
 from evalsvc.experiments.models import Output
 from evalsvc.gates.answers import GatedConfig, RegressedSide, Regression
 from evalsvc.gates.reading import pair_facts
 from evalsvc.gates.subjects import GateSubject
-from evalsvc.tenancy.scope import current_role
 
 MOST = 20
 MOST_CHARACTERS = 500
 WORST = """
-SELECT x.key, p.pos, p.other_pos, p.value, p.other, a.passed, b.passed, p.error_code, p.other_error
-FROM paired p JOIN datasets_example x ON x.id = p.example_id
+SELECT p.example_id, p.pos, p.other_pos, p.value, p.other, a.passed, b.passed, p.error_code, p.other_error
+FROM paired p
 LEFT JOIN experiments_score a ON a.config_id = %(a)s AND a.metric = %(metric)s AND a.pos = p.pos
 LEFT JOIN experiments_score b ON b.config_id = %(b)s AND b.metric = %(metric)s AND b.pos = p.other_pos
 WHERE p.other IS NOT NULL AND p.error_code IS DISTINCT FROM 'not_applicable'
@@ -41,10 +39,16 @@ def find_regressions(
     for pair in metrics.values():
         facts = pair_facts(candidate, baseline, pair, watched=watched)
         sign = 1.0 if pair[0].higher_is_better else -1.0
-        with connections[current_role()].cursor() as cursor:
+        with hash_joins() as cursor:
             sql = paired_sql(candidate.side(pair[0]), baseline.side(pair[1])) + WORST
             cursor.execute(sql, facts | {"sign": sign, "limit": max(1, MOST // len(metrics))})
-            found += [_regression(pair[0].name, sign, row) for row in cursor.fetchall()]
+            rows = cursor.fetchall()
+        keys = dict(
+            Example.objects.filter(account=candidate.config.account_id, id__in=[row[0] for row in rows]).values_list(
+                "id", "key"
+            )
+        )
+        found += [_regression(pair[0].name, sign, (keys[row[0]], *row[1:])) for row in rows if row[0] in keys]
     return found
 
 
