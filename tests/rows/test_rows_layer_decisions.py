@@ -9,7 +9,7 @@ import pytest
 from tests.comparisons.shapes import work_off_all
 from tests.rows.pipelines import CAPITALS
 from tests.rows.service import Answer, Service
-from tests.rows.table import missing, row
+from tests.rows.table import row
 
 THREE: dict[str, Answer] = {
     "right": lambda example: example["expected"],
@@ -112,4 +112,21 @@ def test_a_review_half_answered_is_partial(api: Service) -> None:
 
 @row("I-25", "a benchmark notices drift", "POST /v1/benchmarks/B/executions after a prompt changed | 409")
 def test_a_changed_prompt_is_noticed(api: Service) -> None:
-    missing("POST /v1/benchmarks")
+    criteria = api.profile("metrics", metric="squad_f1")
+    metric = {"name": "f1", "evaluator": "metrics", "criteria": criteria}
+    plan = {"dataset_id": api.dataset(LANDS), "metrics": [metric]}
+    id = api.post("/v1/benchmarks", {"name": "rows", "plan": plan})["benchmark"]["id"]
+    config = {"config": {"name": "mine", "kind": "push"}}
+    first = api.post(f"/v1/benchmarks/{id}/executions", config)["execution"]
+
+    profile = next(one for one in profiles(api) if one["name"] == criteria)
+    api.post(f"/v1/evaluator-criteria/{profile['public_id']}/revision", {"config": {"metric": "squad_em"}})
+
+    assert (first["number"], first["drift"]) == (1, [])
+    assert "drifted" in api.refused(f"/v1/benchmarks/{id}/executions", config, 409)
+    assert api.post(f"/v1/benchmarks/{id}/executions", {**config, "allow_drift": True})["execution"]["drift"]
+
+
+def profiles(api: Service) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.get("/v1/evaluator-criteria")["evaluator_criteria"]
+    return found

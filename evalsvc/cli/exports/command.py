@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalsvc.cli.exports.account import export_account
+from evalsvc.cli.exports.experiment import export_experiment
 
 
 @click.group("export")
@@ -13,3 +14,4 @@ def export_group() -> None:
 
 
 export_group.add_command(export_account)
+export_group.add_command(export_experiment)
