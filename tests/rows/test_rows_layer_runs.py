@@ -9,6 +9,7 @@ import pytest
 from rouge_score import rouge_scorer
 from sacrebleu import sentence_bleu
 
+from tests.conftest import wait_until
 from tests.rows.application import Application
 from tests.rows.pipelines import CAPITALS
 from tests.rows.service import EXACT, F1, Service, plan_body
@@ -214,8 +215,8 @@ def test_only_the_failed_example_is_tried_again(api: Service, application: Appli
     before = application.calls["/fails"]
     broken.clear()
 
-    api.post(f"/v1/experiments/{id}/retry", {"what": "outputs"})
-    api.done(id)
+    assert api.post(f"/v1/experiments/{id}/retry", {"what": "outputs"})["n_outputs"] == 1
+    wait_until(lambda: api.config(id)["metrics"]["em"]["n"] == len(LANDS), seconds=30)
 
     assert (failed["example_id"], failed["status"]) == ("Spain", "error")
     assert application.calls["/fails"] - before == 1
