@@ -10,6 +10,8 @@ from rest_framework import serializers
 from evalsvc.rest.bodies.fields import StrictText
 
 MOST_RULES = 20
+# What the next candidate might spend is below what doubles tell from nothing.
+MOST_ATTEMPTS = 10_000
 LARGEST = 1e15
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -73,7 +75,7 @@ class GateBody(Struct, forbid_unknown_fields=True):
     covers: Covers = "new_data"
     min_share: Annotated[float, Meta(gt=0, le=1)] = 0.8
     benchmark: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
-    attempt: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    attempt: Annotated[int, Meta(ge=1, le=MOST_ATTEMPTS)] | None = None
 
 
 class GatesQuery(serializers.Serializer[Any]):

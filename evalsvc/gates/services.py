@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.compare import count_common, matched_by, pairing_warnings
 from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending
-from evalsvc.gates.bodies import GateBody, GateRule
+from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
 from evalsvc.gates.histories import HistorySubject, find_history
 from evalsvc.gates.models import Gate
 from evalsvc.gates.reading import pairs_of_gate, scores_of_gate
@@ -225,6 +225,8 @@ def _counted(account: Account, body: GateBody, case: _Case) -> tuple[int, bool]:
             raise Invalid(FieldError("/attempt", f"This candidate was number {before} on the benchmark, and stays it."))
         return int(before), False
     number = 1 + max(rows.values_list("attempt", flat=True), default=0)
+    if number > MOST_ATTEMPTS:
+        raise Invalid(FieldError("/benchmark", f"It has had {MOST_ATTEMPTS} candidates: take other examples by now."))
     if body.attempt is not None and body.attempt < number:
         raise Invalid(
             FieldError("/attempt", f"The benchmark has had {number - 1} candidates: this is number {number}.")

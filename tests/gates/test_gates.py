@@ -145,6 +145,7 @@ def test_each_candidate_on_a_benchmark_spends_less(alice: Caller) -> None:
     assert second["rules"][0]["level_of_ends"] == pytest.approx(1 - 0.05 * 6 / 9.8696 / 4, rel=1e-4)
     assert "number 1" in refused(alice, against(made), NOT_WORSE, **more, attempt=2)["/attempt"]
     assert ask(alice, against(made), NOT_WORSE, attempt=3)["spending"]["attempt"] == 3
+    assert ask(alice, against(made), NOT_WORSE, attempt=10_000, level=0.9999)["outcome"] == "undecided"
 
 
 def test_a_history_is_held_against_a_limit(alice: Caller) -> None:
