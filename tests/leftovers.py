@@ -24,6 +24,11 @@ WITH plans AS (
 ), configs AS (
   UPDATE experiments_config SET state = 'stopped', stop_reason = 'user', epoch = epoch + 1
   WHERE account_id = ANY(%(accounts)s) AND state = 'running'
+), compared AS (
+  UPDATE comparisons_outputcomparison SET state = 'stopped', finished_at = now()
+  WHERE account_id = ANY(%(accounts)s) AND state = 'running' RETURNING id
+), unjudged AS (
+  DELETE FROM comparisons_judgement j USING compared WHERE j.comparison_id = compared.id AND j.state = 'open'
 ), units AS (
   UPDATE experiments_workunit SET state = 'open' WHERE account_id = ANY(%(accounts)s) AND state = 'scoring'
 )

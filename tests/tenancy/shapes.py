@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from evalsvc.tenancy.scope import account_scope
 from tests.annotations.shapes import new_criteria
+from tests.comparisons.shapes import answered, compare, work_off
 from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
 from tests.events.shapes import new_endpoint, send_test_event
@@ -48,6 +49,7 @@ def new_filled_account(name: str) -> Caller:
     set_labels(caller, revise(caller), "production")
     review, criteria = review_of_outputs(caller)
     say_pass(caller, review, criteria, True)
+    work_off(caller, compare(caller, answered(caller, n=3)))
     filled_experiment(caller)
     history_gate(caller)
     note_execution(caller, new_benchmark(caller, n=3), new_experiment(caller))
