@@ -382,8 +382,6 @@ def test_a_budget_counts_the_queries_of_nodes(alice: Caller, rag: Rag) -> None:
     made = make_experiment(
         alice, make_dataset(alice, examples(20)), [rag.pipeline()], metrics=[READER_EM], budget={"queries": 12}
     )
-    from tests.experiments.conftest import run_units
-
     run_units()
     assert live(alice, made["id"])["experiment"]["n_queries"] <= 12
     assert sum(rag.asked.values()) <= 12
@@ -450,4 +448,21 @@ def test_a_retry_asks_only_the_nodes_that_failed(alice: Caller, rag: Rag) -> Non
     assert results(alice, made, "status=failed") == []
     assert (rag.asked["retriever"], rag.asked["reader"]) == (3, 3)
     assert by_name(live(alice, made["id"]))["rag"]["by_component"]["reader"]["integrated"]["em"]["value"] == 1.0
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_retry_takes_over_what_the_first_try_has_found(alice: Caller, rag: Rag) -> None:
+    from tests.faults.application import as_json
+
+    broken = {"reader"}
+    rag.server.answer = lambda body: as_json({}, 400) if body["of"] in broken else rag.answer(body)
+    made = make_experiment(alice, make_dataset(alice, examples(3)), [rag.pipeline()], metrics=[READER_EM])
+    run_units()
+    broken.clear()
+    ok(alice.post(f"/v1/experiments/{made['id']}/retry", {"what": "outputs"}))
+    run_units()
+    assert by_name(live(alice, made["id"]))["rag"]["n_ok"] == 3
+    assert rag.asked == {"retriever": 3, "reader": 3}
+    # The three that the broken reader was asked in vain count too.
+    assert live(alice, made["id"])["experiment"]["n_queries"] == 9
     assert recounted(alice, made["id"]) == []
