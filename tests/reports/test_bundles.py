@@ -317,6 +317,7 @@ def test_what_of_an_experiment_stays_is_said() -> None:
         "experimentplan": "is experiment.json",
         "experimentitem": "is order.jsonl",
         "workunit": "leases; a copy has one finished unit for each config",
+        "retry": "was ordered where it ran",
         "controlop": "who did what, under which idempotency key",
     }
     carried = {table.model._meta.model_name for table in TABLES}

@@ -14,7 +14,7 @@ from evalsvc.experiments.models import RETRIES_FROM, Config, ExperimentPlan, Ret
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.additions import JUDGED_UNIT_SIZE, UNIT_SIZE
 from evalsvc.experiments.runner.score import needs_judge
-from evalsvc.experiments.selectors import get_plan, list_configs
+from evalsvc.experiments.selectors import get_plan, list_configs, refuse_imported
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
@@ -54,6 +54,7 @@ def order_retry(
         waiting = WorkUnit.objects.filter(config__in=configs, addition__gte=RETRIES_FROM)
         waiting = waiting.exclude(state=WorkUnit.State.DONE)
         n_waiting = waiting.aggregate(n=Sum(F("to_pos") - F("from_pos")))["n"] or 0
+        refuse_imported(plan, configs)
         retry = _new_retry(account, plan, what, error_types)
         counts = tuple((config, _opened(plan, config, retry)) for config in configs)
         ordered = OrderedRetry(retry, counts, n_waiting)

@@ -94,6 +94,7 @@ TABLES = (
             "example_id": "follows from the position",
             "scored": "all are: nothing is on its way",
             "client_scores": "are scores by then",
+            "retry": "is the number of a retry, which was there",
             "reused_from": "is named by config and position",
         },
         order="c0.arrival, t.pos",
