@@ -84,7 +84,11 @@ def _outputs(account: Account, asked: Mapping[str, Any]) -> Frame:
 def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
     configs = _configs(account, asked, "/items/pairs", least=2)
     by_place: dict[int, dict[int, int]] = {}
-    for id, config, pos in _answered(account, asked["experiment_id"], configs)[: MAX_FRAME + 1]:
+    rows = list(_answered(account, asked["experiment_id"], configs)[: MAX_FRAME + 1])
+    if len(rows) > MAX_FRAME:
+        # Cut off, the last examples would have no pairs, and nobody would know.
+        raise _too_many("pairs")
+    for id, config, pos in rows:
         by_place.setdefault(pos, {})[config] = id
     # The order of arrival decides which config of a pair is the first.
     ids = [one.pk for one in configs]

@@ -99,6 +99,15 @@ def test_it_refuses_criteria_that_are_not_asked_of_such_things(alice: Caller) ->
     assert_problem(alice.post(REVIEWS, body), "validation_failed", "/criteria/0")
 
 
+def test_a_frame_that_is_too_large_is_refused_and_not_cut(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, criteria = answered_experiment(alice), new_criteria(alice)
+    monkeypatch.setattr("evalsvc.reviews.frame.MAX_FRAME", 5)
+    for wanted, name in ((pairs_of(made), "pairs"), (outputs_of(made), "outputs")):
+        asked = [criteria["id"]] if name == "outputs" else []
+        answer = alice.post(REVIEWS, {"name": "x", "items": wanted, "criteria": asked})
+        assert_problem(answer, "validation_failed", f"/items/{name}")
+
+
 def test_the_same_seed_gives_the_same_order(alice: Caller) -> None:
     made, criteria = answered_experiment(alice, 8), new_criteria(alice)
     first, again, other = (new_review(alice, outputs_of(made), criteria, seed=seed) for seed in (1, 1, 2))
