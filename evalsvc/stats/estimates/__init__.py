@@ -1,1 +1,1 @@
-"""Estimates of a metric while its examples are scored: of this set, and of new data."""
+"""Estimates of a metric: of this set and of new data, of parts that hold together, of clusters."""

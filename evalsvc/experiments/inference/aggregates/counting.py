@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.models import AdditionMark, Config
 from evalsvc.stats.basics.sums import Sums
-from evalsvc.stats.slices.clusters import ClusterSums
+from evalsvc.stats.estimates.clusters import ClusterSums
 from evalsvc.tenancy.scope import current_role
 
 NO_LABEL, THE_REST = 0, -1

@@ -20,8 +20,8 @@ from evalsvc.experiments.inference.aggregates.counting import (
 from evalsvc.experiments.inference.aggregates.differences import FinishedConfig, differences_by_place
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK
-from evalsvc.stats.slices.clusters import CLUSTERED, ClusterSums, clustered_mean
-from evalsvc.stats.slices.parts import PartEstimate, SlicePart, joint_estimates
+from evalsvc.stats.estimates.clusters import CLUSTERED, ClusterSums, clustered_mean
+from evalsvc.stats.estimates.parts import PartEstimate, SlicePart, joint_estimates
 
 # A config of the group has failed where others have not: the mean of that example is of fewer.
 PARTLY_SCORED = "partly_scored"

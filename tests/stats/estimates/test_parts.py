@@ -7,8 +7,8 @@ import pytest
 
 from evalsvc.stats.basics.sums import sums_of
 from evalsvc.stats.estimates.newdata import new_data_interval
+from evalsvc.stats.estimates.parts import SlicePart, joint_estimates
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED
-from evalsvc.stats.slices.parts import SlicePart, joint_estimates
 
 SIZES = (20, 30, 40, 50, 60, 80, 100, 120)
 
