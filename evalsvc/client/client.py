@@ -14,12 +14,14 @@ from evalsvc.client.experiment.request import (
     build_scorers,
     check_runnables,
     check_scorers,
+    describe,
     find_unfinished,
     pair_configs,
 )
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.runnables import name_of
 from evalsvc.client.experiment.worker_pool import WorkerPool
+from evalsvc.client.resources.benchmarks import BenchmarkRecord
 from evalsvc.client.resources.resources import Resources
 from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.live import Live
@@ -222,6 +224,24 @@ class Client(Resources):
         """Take up an experiment with runnables for its push configs; `run()` goes on with it. Without any, look on."""
         body = self.experiments_api.experiment(experiment_id)
         return self._attach(body, configs or {}, build_scorers(metrics), {}, options, HOW_TO_RESUME_EXPERIMENT)
+
+    def run_benchmark(
+        self,
+        benchmark: str | BenchmarkRecord,
+        runnable: object,
+        *,
+        name: str | None = None,
+        progress: bool = True,
+        **said: object,
+    ) -> EvaluationResult:
+        """Ask a benchmark's question of code of your own, and return the result; its history tells how it compares.
+
+        `said` are `model`, `task_version`, `environment` and `allow_drift`. What the service has recorded of a run that
+        was cut short stays: `client.resume(result.experiment_id, runnable)` goes on.
+        """
+        config = {"name": name or name_of(runnable)[:100], "kind": "push", "parameters": describe(runnable, {})}
+        made = self.benchmarks.execute(benchmark, config, **said)
+        return self.resume(made.experiment_id, runnable, progress=progress)
 
     def _choose_defaults(self, examples: Examples, options: RunOptions) -> Evaluators:
         chosen, why = default_evaluators(

@@ -131,3 +131,26 @@ def test_an_experiment_is_one_page_and_one_file(client: Client, candidate: Evalu
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(InvalidError):
         client.experiments.import_bundle(path)
+
+
+def test_a_benchmark_is_asked_of_one_version_after_another(client: Client, stranger: Client) -> None:
+    dataset = client.datasets.create(
+        "capitals", [{"input": q, "expected": c} for q, c in zip(QUESTIONS, CITIES * 15, strict=True)]
+    )
+    plan = {"dataset_id": dataset.id, "metrics": [{"name": "em", "evaluator": "exact-match"}]}
+    benchmark = client.benchmarks.create("capitals", plan, description="Asked every night")
+
+    client.run_benchmark(benchmark, always, model="small", task_version="1", progress=False)
+    result = client.run_benchmark(benchmark, knows, name="knows", model="large", task_version="2", progress=False)
+    assert result.metrics["em"].value == 0.75
+    new, old = client.benchmarks.executions(benchmark)
+    assert (new.number, new.config, new.model, sorted(new.changed)) == (2, "knows", "large", ["model", "task_version"])
+    assert (old.against_last, new.metrics["em"].value) == (None, 0.75)
+    assert new.against_last is not None and new.against_last["comparison"]["delta"] == 0.5
+    assert set(new.cells()) >= {"em.value", "em.lower", "em.upper", "em.n"}
+    assert client.benchmarks.get(benchmark).n_executions == 2
+    assert list(client.benchmarks.get(benchmark).drift) == []
+    assert [one.name for one in client.benchmarks.list()] == ["capitals"]
+    with pytest.raises(NotFoundError):
+        stranger.benchmarks.get(benchmark)
+    client.benchmarks.delete(benchmark)

@@ -190,3 +190,19 @@ def test_leaving_the_loop_early_gives_the_work_back(client: Client) -> None:
 
     assert n_before < 40
     assert (len(result), sum(calls.values())) == (40, 40)
+
+
+def test_what_failed_is_tried_again_and_nothing_else(client: Client) -> None:
+    calls: list[str] = []
+
+    def flaky(query: str) -> str:
+        calls.append(query)
+        if query == "Spain" and calls.count("Spain") == 1:
+            raise TimeoutError("no answer")
+        return CAPITALS[query]
+
+    first = run(client, flaky)
+    assert (first.n_error, first.metrics["exact-match"].n_error) == (1, 1)
+    assert client.experiments.retry(str(first.experiment_id), configs=["eval"]) == 1
+    result = client.resume(str(first.experiment_id), flaky, progress=False)
+    assert (result.n_error, result.metrics["exact-match"].value, calls.count("Spain"), len(calls)) == (0, 1.0, 2, 5)

@@ -98,6 +98,18 @@ def test_a_component_that_breaks_by_itself_has_failed_and_not_said_nothing(clien
     assert result.rows[3].scores["em:isolated"].value is None
 
 
+def test_a_component_runs_by_itself_where_the_whole_has_failed(client: Client) -> None:
+    def broken(query: str) -> dict[str, Any]:
+        if query == "land 2":
+            raise TimeoutError("no answer")
+        return retriever(query)
+
+    pipeline = Pipeline({"retriever": broken, "reader": reader}, ["retriever.documents -> reader.documents"])
+    result = run(client, pipeline, QUERIES[:6], EXPECTED[:6], evaluators=[EM], modes=MODES)
+    assert (result.metrics["em"].n_error, result.metrics["em:isolated"].n_error) == (1, 0)
+    assert (result.metrics["em:isolated"].n, result.metrics["em:isolated"].value) == (6, 1.0)
+
+
 def test_what_components_do_by_themselves_is_no_part_of_the_latency(client: Client) -> None:
     import time
 

@@ -92,14 +92,18 @@ class Pipeline:
         labels = {name: part for name in self.components if (part := expected_of(expected, name)) is not None}
         for name in graph.order:
             links = graph.links_into(name)
-            if not links or name in given or not all(link.field in labels.get(link.before, {}) for link in links):
+            if not links or name in given or not _is_fed(links, labels):
                 continue
             try:
                 made[name] = graph.call(name, graph.arguments(name, inputs, labels), loop)
             except Exception as exc:
                 # The caller's code: what breaks here is an error of this component on this example.
-                made[name], errors[name] = {}, f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]
+                errors[name] = f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]
         return made, errors
+
+
+def _is_fed(links: Sequence[ComponentLink], labels: ByComponent) -> bool:
+    return all(link.field in labels.get(link.before, {}) for link in links)
 
 
 def expected_of(expected: object, name: str) -> Mapping[str, object] | None:

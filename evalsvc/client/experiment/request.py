@@ -56,12 +56,17 @@ class ExperimentRequest:
         }
 
     def _build_config(self, name: str, runnable: object) -> dict[str, object]:
-        parameters: dict[str, object] = {"runnable": name_of(runnable), **to_json_object(self.parameters.get(name, {}))}
-        if (pipeline := as_pipeline(runnable)) is not None:
-            parameters |= {"components": pipeline.components, "connections": pipeline.connections}
-        elif components := read_components(runnable):
-            parameters.setdefault("components", components)
-        return {"name": name, "kind": "push", "parameters": parameters}
+        return {"name": name, "kind": "push", "parameters": describe(runnable, self.parameters.get(name, {}))}
+
+
+def describe(runnable: object, said: Mapping[str, object]) -> dict[str, object]:
+    """Return the parameters of a push config: where its code comes from, its components, and what the caller says."""
+    parameters: dict[str, object] = {"runnable": name_of(runnable), **to_json_object(said)}
+    if (pipeline := as_pipeline(runnable)) is not None:
+        parameters |= {"components": pipeline.components, "connections": pipeline.connections}
+    elif components := read_components(runnable):
+        parameters.setdefault("components", components)
+    return parameters
 
 
 def check_runnables(

@@ -68,7 +68,10 @@ class PipelineRunner:
         """Run components on what is expected of their predecessors."""
         if not self._is_isolated or row.expected is None:
             return
-        inputs, given = self._pipeline.expand(row.input), self._simulation.of(row)
+        try:
+            inputs, given = self._pipeline.expand(row.input), self._simulation.of(row)
+        except ValueError:  # the row has this as its error already
+            return
         made, errors = self._pipeline.run_isolated(inputs, row.expected, given, self._loop)
         row.isolated, row.isolated_errors = {**made} or None, errors
 

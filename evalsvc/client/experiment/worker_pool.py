@@ -192,16 +192,18 @@ class WorkerPool:
             if self._stopping.is_set():
                 return None, {}
             row.status, row.error_type, row.error_message = "error", "bug", _error_message(exc)
+        # After the clock has stopped: what components do by themselves is no part of the answer, nor of its failure.
+        job.runner.isolate(row)
         return row, self._build_output(row)
 
     def _build_output(self, row: Row) -> dict[str, object]:
         took = {name: getattr(row, name) for name in RECORDED_FIELDS if getattr(row, name) is not None}
         body: dict[str, object] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
+        body |= {"isolated": to_wire(row.isolated)} if row.isolated else {}
+        body |= {"isolated_errors": row.isolated_errors} if row.isolated_errors else {}
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
         scores = score_row(row, self.metrics, self.loop)
-        body |= {"isolated": to_wire(row.isolated)} if row.isolated else {}
-        body |= {"isolated_errors": row.isolated_errors} if row.isolated_errors else {}
         return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 
     def _record(self, unit: UnitBody, outputs: list[dict[str, object]], *, done: bool) -> RecordBody:
@@ -239,11 +241,9 @@ def _run_timed(job: Job, row: Row) -> None:
     try:
         _fill_row(row, job.runner.run(row))
     finally:
-        row.latency_ms = round((time.perf_counter() - began) * 1000, 3)
-    # After the clock has stopped: what components do by themselves is no part of the answer.
-    job.runner.isolate(row)
-    seconds = time.perf_counter() - began
-    job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
+        seconds = time.perf_counter() - began
+        row.latency_ms = round(seconds * 1000, 3)
+        job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
 
 
 def _fill_row(row: Row, made: object) -> None:

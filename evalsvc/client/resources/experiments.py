@@ -203,6 +203,24 @@ class StoredExperiments:
         said: JsonObject = {"experiment_ids": [id_of(one) for one in experiments], "by": [*names], "paired": paired}
         return AggregateTable.read(self._transport.post("/v1/aggregates", said | to_json_object(options)))
 
+    def retry(
+        self,
+        experiment: Named,
+        what: str = "outputs",
+        *,
+        error_types: Sequence[str] = (),
+        configs: Sequence[str] = (),
+    ) -> int:
+        """Try again what failed, and nothing else: `outputs`, or `scores`; return how many will be tried.
+
+        Code of your own goes on with `client.resume`, which then gets these examples again.
+        """
+        said: JsonObject = {"what": what, **({"error_types": [*error_types]} if error_types else {})}
+        if configs:
+            live = self.live(experiment)
+            said["config_ids"] = [live.config(one).id for one in configs]
+        return int(self._transport.post(f"{PATH}/{id_of(experiment)}/retry", said)["n_outputs"])  # type: ignore[arg-type]
+
     def report(self, experiment: Named, format: str = "md", *, n_examples: int | None = None) -> str:
         """Return the experiment as one page: `md`, `html` (a file that loads nothing), or the text of its `json`."""
         params: Params = {"format": format, **({} if n_examples is None else {"n_examples": n_examples})}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evalsvc.client.resources.annotations import AnnotationsApi
+from evalsvc.client.resources.benchmarks import BenchmarksApi
 from evalsvc.client.resources.connections import ConnectionsApi
 from evalsvc.client.resources.datasets import DatasetsApi
 from evalsvc.client.resources.evaluations import EvaluationsApi
@@ -55,3 +56,8 @@ class Resources(Service):
     def reviews(self) -> ReviewsApi:
         """Questions to people."""
         return ReviewsApi(self._transport)
+
+    @property
+    def benchmarks(self) -> BenchmarksApi:
+        """Frozen questions, and their answers over time."""
+        return BenchmarksApi(self._transport)
