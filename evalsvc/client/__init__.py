@@ -14,9 +14,9 @@ from evalsvc.client.errors import (
     ServerError,
     UnreachableError,
 )
-from evalsvc.client.experiment.pipelines import Pipeline
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.tracing import Output
+from evalsvc.client.pipeline.pipelines import Pipeline
 from evalsvc.client.resources.aggregates import AggregateTable
 from evalsvc.client.resources.annotations import CriteriaRecord, LabelRecord
 from evalsvc.client.resources.connections import ConnectionRecord
@@ -31,12 +31,12 @@ from evalsvc.client.results.gaps import ComponentGaps, Gap
 from evalsvc.client.results.history import History, HistoryPoint
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.metrics import Metric, Metrics
-from evalsvc.client.results.records import Listing
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.results.samples import SampleResult
 from evalsvc.client.results.verdicts import EvaluateResult, Interval, Verdict
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric
+from evalsvc.client.showing.records import Listing
 
 __all__ = [
     "AggregateTable",

@@ -8,7 +8,6 @@ from typing import Unpack
 
 from evalsvc.client.experiment.examples import Examples, LocalExample, as_list, build_examples
 from evalsvc.client.experiment.options import Options, RunOptions, read_run_options
-from evalsvc.client.experiment.pipelines import Pipeline
 from evalsvc.client.experiment.request import (
     ExperimentRequest,
     build_scorers,
@@ -19,8 +18,9 @@ from evalsvc.client.experiment.request import (
     pair_configs,
 )
 from evalsvc.client.experiment.result import ExperimentResult
-from evalsvc.client.experiment.runnables import name_of
 from evalsvc.client.experiment.worker_pool import WorkerPool
+from evalsvc.client.pipeline.pipelines import Pipeline
+from evalsvc.client.pipeline.runnables import name_of
 from evalsvc.client.resources.benchmarks import BenchmarkRecord
 from evalsvc.client.resources.resources import Resources
 from evalsvc.client.results.comparison import Comparison

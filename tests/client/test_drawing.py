@@ -23,7 +23,7 @@ from evalsvc.client import (
     RowScore,
     Verdict,
 )
-from evalsvc.client.results.drawing import DrawnInterval, render_table
+from evalsvc.client.showing.drawing import DrawnInterval, render_table
 from tests.client.capitals import EXPECTED, INPUTS, knows
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalsvc.client import Client, ForbiddenError, InvalidError, NotFoundError
-from evalsvc.client.results.records import Listing, ServiceObject
+from evalsvc.client.showing.records import Listing, ServiceObject
 from tests.client.capitals import EXPECTED, INPUTS, knows
 from tests.conftest import Caller
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsvc.client.coroutines import Loop
-from evalsvc.client.experiment.runnables import Runner, name_of
+from evalsvc.client.pipeline.runnables import Runner, name_of
 
 
 class Pipeline:

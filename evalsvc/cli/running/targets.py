@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsvc.cli.options import Refused
-from evalsvc.client.experiment.runnables import name_of, read_components
+from evalsvc.client.pipeline.runnables import name_of, read_components
 
 
 @dataclass(frozen=True, slots=True)

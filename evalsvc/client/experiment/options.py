@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from evalsvc.client.experiment.graphs import ByComponent
+from evalsvc.client.pipeline.graphs import ByComponent
 
 RUN_DEFAULTS: RunOptions = {"threads": 8, "lease_seconds": 60, "progress": True}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evalsvc.client.experiment.examples import Examples, LocalExample
 from evalsvc.client.experiment.options import Options, RunOptions, read_plan_options
-from evalsvc.client.experiment.pipelines import (
+from evalsvc.client.pipeline.pipelines import (
     ISOLATED,
     Pipeline,
     Simulation,
@@ -15,7 +15,7 @@ from evalsvc.client.experiment.pipelines import (
     check_simulation,
     read_simulation,
 )
-from evalsvc.client.experiment.runnables import name_of, read_components
+from evalsvc.client.pipeline.runnables import name_of, read_components
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics, build_scorer, is_computed_at_end
 from evalsvc.client.service.bodies import DatasetReference, ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators

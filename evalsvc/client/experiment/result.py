@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.errors import ClientError
 from evalsvc.client.experiment.examples import build_row, from_components
-from evalsvc.client.experiment.pipelines import ISOLATED
 from evalsvc.client.experiment.progress import ProgressBar
 from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
-from evalsvc.client.results.drawing import DrawnInterval, Plottable
+from evalsvc.client.pipeline.pipelines import ISOLATED
 from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.rows import Row, RowScore
@@ -25,6 +24,7 @@ from evalsvc.client.scoring.scorers import is_computed_at_end
 from evalsvc.client.service.bodies import ExampleBody, ExperimentBody, OutputBody
 from evalsvc.client.service.service import Service
 from evalsvc.client.service.transport import Param
+from evalsvc.client.showing.drawing import DrawnInterval, Plottable
 from evalsvc.client.values import from_json
 
 if TYPE_CHECKING:

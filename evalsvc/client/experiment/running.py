@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from evalsvc.client.coroutines import Loop
-from evalsvc.client.experiment.pipelines import ISOLATED, Pipeline, Simulation, as_pipeline, expected_of
-from evalsvc.client.experiment.runnables import Runner
+from evalsvc.client.pipeline.pipelines import ISOLATED, Pipeline, Simulation, as_pipeline, expected_of
+from evalsvc.client.pipeline.runnables import Runner
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.rescoring import compute_score, part_of
 from evalsvc.client.scoring.scorers import CustomMetric, PostedScore, is_computed_at_end

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.experiment.examples import LocalExample, build_row, to_components
-from evalsvc.client.experiment.pipelines import Simulation
 from evalsvc.client.experiment.running import RowRunner, make_runner, score_row
 from evalsvc.client.experiment.tracing import EXPERIMENT, Output, SpanReference, Tracing
+from evalsvc.client.pipeline.pipelines import Simulation
 from evalsvc.client.results.live import ALIVE, Live
 from evalsvc.client.results.rows import Row
 from evalsvc.client.scoring.scorers import CustomMetric

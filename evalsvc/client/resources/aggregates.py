@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evalsvc.client.results.drawing import Cell, DrawnInterval, Plottable, render_table
-from evalsvc.client.results.frames import build_frame
-from evalsvc.client.results.records import ServiceObject
+from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.frames import build_frame
+from evalsvc.client.showing.records import ServiceObject
 
 if TYPE_CHECKING:
     import pandas

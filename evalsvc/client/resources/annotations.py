@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.client.results.records import Listing, ServiceObject, id_of
 from evalsvc.client.service.transport import Transport
+from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json
 
 CRITERIA, LABELS = "/v1/annotation-criteria", "/v1/annotations"

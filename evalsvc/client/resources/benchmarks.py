@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsvc.client.results.metrics import Metrics
-from evalsvc.client.results.records import Listing, ServiceObject, id_of
 from evalsvc.client.service.transport import Transport
+from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/benchmarks"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from evalsvc.client.results.files import write_pieces
-from evalsvc.client.results.records import Listing, ServiceObject, id_of
 from evalsvc.client.service.bodies import ExampleBody
 from evalsvc.client.service.transport import Transport, with_params
+from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json_object, to_wire
 
 FORMATS = ("jsonl", "csv", "parquet")

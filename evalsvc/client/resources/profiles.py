@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsvc.client.results.records import Listing, ServiceObject
 from evalsvc.client.service.transport import Transport
+from evalsvc.client.showing.records import Listing, ServiceObject
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/evaluator-criteria"

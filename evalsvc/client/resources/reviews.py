@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsvc.client.resources.annotations import said_value
-from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
-from evalsvc.client.results.records import Listing, ServiceObject, id_of
 from evalsvc.client.service.transport import Transport
+from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/reviews"

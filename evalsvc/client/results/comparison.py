@@ -8,9 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import ComparedConfigBody, ComparisonBody
-from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
-from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.live import comparison_word
+from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:
     import pandas

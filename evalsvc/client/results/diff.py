@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalsvc.client.results.drawing import render_table
-from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.rows import Row
+from evalsvc.client.showing.drawing import render_table
+from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.values import to_json
 
 if TYPE_CHECKING:

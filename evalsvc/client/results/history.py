@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import HistoryBody
-from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
-from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.verdicts import Interval
+from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:
     import pandas

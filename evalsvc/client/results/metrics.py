@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.results.bodies import MetricBody
-from evalsvc.client.results.drawing import DrawnInterval, Plottable, render_table
-from evalsvc.client.results.frames import build_frame
+from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:
     import pandas

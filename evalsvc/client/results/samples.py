@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalsvc.client.results.drawing import Cell, render_table
-from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.verdicts import EvaluateResult
+from evalsvc.client.showing.drawing import Cell, render_table
+from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:
     import pandas

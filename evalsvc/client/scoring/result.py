@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.errors import NotFoundError
 from evalsvc.client.results.diff import OutputDiff, diff_rows
-from evalsvc.client.results.drawing import DrawnInterval, Plottable
 from evalsvc.client.results.files import read_result, write_result
-from evalsvc.client.results.frames import build_frame
 from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.rows import Row
@@ -22,6 +20,8 @@ from evalsvc.client.scoring.confusion import Confusion, count_confusion
 from evalsvc.client.scoring.rescoring import refuse_taken_names, score_rows
 from evalsvc.client.scoring.scorers import CustomMetric, Scorer
 from evalsvc.client.service.service import Service
+from evalsvc.client.showing.drawing import DrawnInterval, Plottable
+from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.values import from_json, to_json
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from evalsvc.client.coroutines import Loop, wait_if_awaitable
-from evalsvc.client.experiment.graphs import ByComponent, ComponentLink, Fields, Graph
-from evalsvc.client.experiment.runnables import find_target
+from evalsvc.client.pipeline.graphs import ByComponent, ComponentLink, Fields, Graph
+from evalsvc.client.pipeline.runnables import find_target
 
 ANSWER = "output"
 """The key of the final output beside the components, and of a component's value that has no name of its own."""

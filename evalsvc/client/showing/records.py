@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
-from evalsvc.client.results.drawing import render_table
-from evalsvc.client.results.frames import build_frame
+from evalsvc.client.showing.drawing import render_table
+from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:
     import pandas

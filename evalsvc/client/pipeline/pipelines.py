@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
 from evalsvc.client.coroutines import Loop
-from evalsvc.client.experiment.callables import ANSWER, CallableGraph
-from evalsvc.client.experiment.graphs import ByComponent, ComponentLink, Fields, Graph
-from evalsvc.client.experiment.haystack import HaystackGraph, is_haystack
+from evalsvc.client.pipeline.callables import ANSWER, CallableGraph
+from evalsvc.client.pipeline.graphs import ByComponent, ComponentLink, Fields, Graph
+from evalsvc.client.pipeline.haystack import HaystackGraph, is_haystack
 from evalsvc.client.results.rows import Row
 
 INTEGRATED, ISOLATED = MODES = ("integrated", "isolated")

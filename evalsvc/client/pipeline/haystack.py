@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, cast, get_args
 
 from evalsvc.client.coroutines import Loop, wait_if_awaitable
-from evalsvc.client.experiment.graphs import ByComponent, ComponentLink, Fields, Graph
+from evalsvc.client.pipeline.graphs import ByComponent, ComponentLink, Fields, Graph
 
 
 def is_haystack(runnable: object) -> bool:

@@ -1,0 +1,1 @@
+"""How results show themselves: tables with drawn intervals, data frames, plots, and lists of the service."""
