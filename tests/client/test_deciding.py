@@ -154,3 +154,18 @@ def test_a_benchmark_is_asked_of_one_version_after_another(client: Client, stran
     with pytest.raises(NotFoundError):
         stranger.benchmarks.get(benchmark)
     client.benchmarks.delete(benchmark)
+
+
+def test_pairs_are_judged_and_ranked(client: Client, scheduler_running: None, stranger: Client) -> None:
+    configs = {"knows": knows, "guesses": always}
+    made = client.experiment(
+        "ranked", configs, QUESTIONS[:20], CITIES * 5, evaluators="exact-match", policy="manual", progress=False
+    )
+    comparison = client.comparisons.create(made, {"metric": "exact-match"}, design="all", name="<b>who?</b>")
+    assert [one.id for one in client.comparisons.list(experiment_id=made.id)] == [comparison.id]
+    with pytest.raises(NotFoundError):
+        stranger.comparisons.get(comparison)
+    ranking = client.comparisons.get(comparison)
+    assert {one.config for one in ranking.places} == {"knows", "guesses"}
+    assert "b" not in Reader(ranking._repr_html_()).tags
+    assert client.comparisons.stop(comparison).id == comparison.id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalsvc.client.resources.annotations import AnnotationsApi
 from evalsvc.client.resources.benchmarks import BenchmarksApi
+from evalsvc.client.resources.comparisons import ComparisonsApi
 from evalsvc.client.resources.connections import ConnectionsApi
 from evalsvc.client.resources.datasets import DatasetsApi
 from evalsvc.client.resources.evaluations import EvaluationsApi
@@ -56,6 +57,11 @@ class Resources(Service):
     def reviews(self) -> ReviewsApi:
         """Questions to people."""
         return ReviewsApi(self._transport)
+
+    @property
+    def comparisons(self) -> ComparisonsApi:
+        """Judgements of pairs, and rankings."""
+        return ComparisonsApi(self._transport)
 
     @property
     def benchmarks(self) -> BenchmarksApi:

@@ -136,8 +136,8 @@ class ReviewsApi:
 
     def list(self) -> Listing[ReviewRecord]:
         """Return reviews, newest first, with how far each has come."""
-        pages = self._transport.pages_by_offset
-        return Listing(lambda: map(ReviewRecord.read, pages(PATH, "reviews", page_size=ITEMS_A_PAGE)))
+        pages, params = self._transport.pages, {"limit": ITEMS_A_PAGE}
+        return Listing(lambda: map(ReviewRecord.read, pages(PATH, "reviews", params)))
 
     def get(self, review: str | ReviewRecord) -> ReviewRecord:
         """Return a review with how far people agree, and what the answers say of the rest."""
@@ -154,10 +154,8 @@ class ReviewsApi:
 
     def items(self, review: str | ReviewRecord, status: str | None = None) -> Listing[ReviewItemRecord]:
         """Return the items in their order: all, or those that are `pending`, `partial` or `complete`."""
-        pages, path = self._transport.pages_by_offset, f"{PATH}/{id_of(review)}/items"
-        return Listing(
-            lambda: map(ReviewItemRecord.read, pages(path, "items", {"status": status}, page_size=ITEMS_A_PAGE))
-        )
+        path, params = f"{PATH}/{id_of(review)}/items", {"status": status, "limit": ITEMS_A_PAGE}
+        return Listing(lambda: map(ReviewItemRecord.read, self._transport.pages(path, "items", params)))
 
     def lease(
         self, review: str | ReviewRecord, *, reviewer: str | None = None, seconds: int | None = None
