@@ -9,8 +9,8 @@ import pytest
 from tests.annotations.shapes import new_criteria
 from tests.browser.conftest import Browser
 from tests.conftest import Caller, wait_until
+from tests.reviews.linking import new_link, path_of
 from tests.reviews.shapes import answered_experiment, items, new_review, outputs_of, pairs_of, report, review_of_outputs
-from tests.reviews.test_links import new_link, path_of
 
 LONG = "An answer that goes on and on. " * 120
 

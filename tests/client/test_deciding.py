@@ -11,7 +11,7 @@ import pytest
 
 from evalsvc.client import Client, EvaluationResult, ForbiddenError, InvalidError, NotFoundError
 from tests.client.capitals import knows, run
-from tests.client.test_drawing import Reader
+from tests.client.reading import Reader
 from tests.conftest import Caller
 
 CITIES = ["Rome", "Paris", "Madrid", "Tokyo"]

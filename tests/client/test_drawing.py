@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -25,27 +24,10 @@ from evalsvc.client import (
 )
 from evalsvc.client.showing.drawing import DrawnInterval, render_table
 from tests.client.capitals import EXPECTED, INPUTS, knows
+from tests.client.reading import Reader
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&"
 ALLOWED = {"table", "caption", "tr", "th", "td", "p", "svg", "line", "circle"}
-
-
-class Reader(HTMLParser):
-    """Reads which elements and attributes there are, and the text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 def metric(name: str = HOSTILE, **changes: Any) -> Metric:

@@ -9,7 +9,7 @@ import pytest
 
 from evalsvc.client import Client, CustomMetric, EvaluationResult, Output, Pipeline
 from tests.client.capitals import run
-from tests.client.test_drawing import Reader
+from tests.client.reading import Reader
 
 CITIES = [f"City{i}" for i in range(20)]
 QUERIES = [{"query": f"land {i}"} for i in range(20)]

@@ -10,6 +10,7 @@ from django.test import Client
 from tests.admin.conftest import join, new_user, signed_in
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
+from tests.reviews.linking import fields_of
 from tests.reviews.shapes import (
     answered_experiment,
     expire_leases,
@@ -21,7 +22,6 @@ from tests.reviews.shapes import (
     review_of_outputs,
     take,
 )
-from tests.reviews.test_links import fields_of
 
 HOSTILE = "<script>alert(1)</script>\u202e مرحبا \"'&{{ 7 }}"
 

@@ -13,8 +13,8 @@ class Migration(migrations.Migration):
 
     initial = True
     dependencies = [
-        ("accounts", "0001_squashed_0003_retention"),
-        ("datasets", "0001_squashed_0003_passages"),
+        ("accounts", "0003_retention"),
+        ("datasets", "0003_passages"),
         ("projects", "0004_imported"),
         # The database makes ids by a function of theirs.
         ("evaluations", "0029_pending_answered"),

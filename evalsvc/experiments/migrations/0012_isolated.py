@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add the column; rows of before have none."""
 
-    dependencies = [("experiments", "0001_squashed_0011_record_units")]
+    dependencies = [("experiments", "0011_record_units")]
     operations = [
         migrations.AddField(
             model_name="output",

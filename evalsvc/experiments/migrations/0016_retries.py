@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0006_deletions"),
         ("experiments", "0015_pipelines"),
-        ("projects", "0001_squashed_0003_created_by"),
+        ("projects", "0003_created_by"),
     ]
 
     operations = [

@@ -71,7 +71,7 @@ def _drawn(rule: RuleResult) -> SafeString:
     """Return the interval as a line with the limit as a stroke across it."""
     limit = -rule.limit if rule.kind == "not_worse_by" else rule.limit
     if rule.lower is None or rule.upper is None or rule.estimate is None:
-        return mark_safe("")
+        return SafeString()
     low, high = min(rule.lower, limit), max(rule.upper, limit)
     span = (high - low) or 1.0
 
@@ -98,7 +98,7 @@ def _drawn(rule: RuleResult) -> SafeString:
 
 def _regressions(found: list[Regression]) -> SafeString:
     if not found:
-        return mark_safe("")
+        return SafeString()
     items = format_html_join(
         "",
         "<details><summary>{}: {} {} before, {} now</summary><dl><dt>Input</dt><dd><pre>{}</pre></dd>"
