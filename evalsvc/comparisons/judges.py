@@ -98,6 +98,8 @@ def _of_evaluator(
     """Take the metric that the experiment has of this evaluator and profile, or add one."""
     for row in plan.metrics:
         metric = Metric.from_json(row)
+        if metric.component is not None or metric.is_apart:
+            continue  # Its scores are of a part of the outputs, and not of what is compared.
         known = (metric.evaluator_id, metric.profile_id, metric.profile_revision, metric.source, metric.sample)
         if known == (run.evaluator_id, str(run.profile.id), run.profile.revision, "score", None):
             return _of_metric(plan, metric, wanted), False

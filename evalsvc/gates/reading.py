@@ -11,6 +11,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.compare import facts_of, hash_joins, paired_sql
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.gates.subjects import GateSubject
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
@@ -18,7 +19,7 @@ from evalsvc.tenancy.scope import current_role
 
 NOT_APPLICABLE = "not_applicable"
 SINGLE = """
-SELECT s.value, s.error_code FROM experiments_experimentitem i
+SELECT {value} AS value, {error} AS error_code FROM experiments_experimentitem i
 LEFT JOIN experiments_score s ON s.config_id = %(config)s AND s.metric = %(metric)s AND s.pos = i.pos
 WHERE i.experiment_id = %(experiment)s AND i.pos < %(upto)s ORDER BY i.pos
 """
@@ -40,7 +41,10 @@ class GateScores:
 
 
 def scores_of_gate(subject: GateSubject, metric: Metric, *, watched: bool) -> GateScores:
-    """Return the scores of one config. At one look, what was never asked is missing; while watched, it is not there."""
+    """Return the scores of one config. At one look, what was never asked is missing; while watched, it is not there.
+
+    What is watched goes by first answers: a failure that was weighed once is not asked again until it comes out better.
+    """
     scored = _scored_upto(subject, metric, watched)
     upto = scored if watched else subject.plan.run_length
     values: dict[str, Any] = {
@@ -49,8 +53,9 @@ def scores_of_gate(subject: GateSubject, metric: Metric, *, watched: bool) -> Ga
         "metric": metric.name,
         "upto": upto,
     }
+    value, error = (FIRST_VALUE, FIRST_ERROR) if watched else ("s.value", "s.error_code")
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SINGLE, values)
+        cursor.execute(SINGLE.format(value=value, error=error), values)
         rows = [row for row in cursor.fetchall() if row[1] != NOT_APPLICABLE]
     n_na = upto - len(rows)
     return GateScores(_column(rows, 0), None, n_na, subject.plan.n_examples - n_na)
@@ -64,8 +69,9 @@ def pairs_of_gate(
     In one experiment a pair is there, while watched, once both are; of two, once the candidate's score is.
     """
     facts = pair_facts(candidate, baseline, metrics, watched=watched)
+    paired = paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1]), firsts=watched)
     with hash_joins() as cursor:
-        cursor.execute(paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1])) + PAIRS, facts)
+        cursor.execute(paired + PAIRS, facts)
         found = cursor.fetchall()
     rows = [row for row in found if NOT_APPLICABLE not in (row[1], row[3])]
     sign = 1.0 if metrics[0].higher_is_better else -1.0

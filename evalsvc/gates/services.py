@@ -26,6 +26,7 @@ from evalsvc.stats.gating.deciding import JudgedClaim, alpha_of_attempt, outcome
 
 TRIES = 5
 SEEN, NEVER_ASKED, RACED = "designer_saw_examples", "never_asked", "stopped_by_policy"
+RETRIED = "retried"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _of_configs(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
     watched = body.looks == "watched"
     pairs: dict[str, tuple[Metric, Metric]] = {}
     rules: list[WeighedRule] = []
-    pairing, warnings = None, _warnings(candidate, baseline)
+    pairing, warnings = None, _warnings(candidate, baseline, watched)
     for i, rule in enumerate(body.rules):
         pointer = f"/rules/{i}/metric"
         metric = candidate.metric(rule.metric, pointer)
@@ -191,7 +192,7 @@ def _pairing(candidate: GateSubject, baseline: GateSubject, both: tuple[Metric, 
     )
 
 
-def _warnings(candidate: GateSubject, baseline: GateSubject | None) -> list[str]:
+def _warnings(candidate: GateSubject, baseline: GateSubject | None, watched: bool) -> list[str]:
     found = []
     subjects = [candidate, *([baseline] if baseline else [])]
     if candidate.config.fresh_from:
@@ -200,6 +201,8 @@ def _warnings(candidate: GateSubject, baseline: GateSubject | None) -> list[str]
         found.append(NEVER_ASKED)
     if any(one.config.stop_reason == "policy" for one in subjects):
         found.append(RACED)
+    if not watched and any(one.config.n_retried for one in subjects):
+        found.append(RETRIED)
     return found
 
 

@@ -244,3 +244,11 @@ def test_readers_look_and_strangers_find_nothing(alice: Caller, bob: Caller, cha
     for path in ("", "/judgements"):
         assert_problem(charlie.get(f"{COMPARISONS}/{comparison['id']}{path}"), "not_found")
     assert_problem(charlie.post(f"{COMPARISONS}/{comparison['id']}/stop", {}), "not_found")
+
+
+def test_scores_of_a_component_do_not_stand_for_the_whole(alice: Caller) -> None:
+    made = answered(alice, metrics=[{"name": "part", "evaluator": "exact-match", "component": "reader"}])
+
+    head = compare(alice, made, {"evaluator": "exact-match"})
+
+    assert head["judge"]["metric"] != "part"

@@ -307,3 +307,17 @@ def test_candidates_that_come_at_once_have_numbers_of_their_own(alice: Caller) -
     numbers = {(gate["candidate"]["config"], gate["spending"]["attempt"]) for gate in gates}
     assert len(numbers) == 2
     assert {number for _, number in numbers} == {1, 2}
+
+
+def test_what_is_watched_goes_by_first_answers(alice: Caller) -> None:
+    """Nobody asks again for the failures of a candidate until they come out better."""
+    made = finished(alice, 60, answers({1}), answers(set(), gone=set(range(0, 60, 2))))
+    before = ask(alice, against(made), NOT_WORSE, looks="watched")
+    assert ok(alice.post(f"/v1/experiments/{made['id']}/retry", {"what": "outputs"}))["n_outputs"] == 30
+    work_off(alice, made, 1, answers(set()))
+    watched, looked = ask(alice, against(made), NOT_WORSE, looks="watched"), ask(alice, against(made), NOT_WORSE)
+
+    assert before["rules"][0]["n_missing"] == 30
+    assert watched["rules"] == before["rules"]
+    assert (looked["outcome"], looked["rules"][0]["n_missing"]) == ("pass", 0)
+    assert ("retried" in watched["warnings"], "retried" in looked["warnings"]) == (False, True)

@@ -14,6 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import why_not_pairable
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.inference.versus import AFTER_THE_FACT, ComparisonQuestion, comparison_out
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
@@ -28,11 +29,11 @@ MEASURED_ALIKE = ("kind", "value_range", "binary", "higher_is_better")
 # One version: an example is itself. Two: the caller's own id, and every field of the row the same (the digest).
 PAIRED = """
 WITH a AS MATERIALIZED (
-  SELECT i.example_id, i.pos, s.value, s.error_code FROM experiments_experimentitem i
+  SELECT i.example_id, i.pos, {value} AS value, {error} AS error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(a)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_a)s AND i.pos < %(watermark_a)s
 ), b AS MATERIALIZED (
-  SELECT i.example_id, i.pos, s.value, s.error_code FROM experiments_experimentitem i
+  SELECT i.example_id, i.pos, {value} AS value, {error} AS error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(b)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_b)s AND i.pos < %(watermark_b)s
 ), paired AS MATERIALIZED ({matched})
@@ -169,9 +170,11 @@ def compare(first: ComparisonSide, second: ComparisonSide, *, offset: int, limit
     return view, len(examples) > limit
 
 
-def paired_sql(first: ComparisonSide, second: ComparisonSide) -> str:
-    """Return a CTE `paired` of the examples below both watermarks, with both scores."""
-    return PAIRED.replace("{matched}", SAME if _is_one_version(first, second) else ALIKE)
+def paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: bool = False) -> str:
+    """Return a CTE `paired` of the examples below both watermarks with both scores; `firsts`: as before any retry."""
+    value, error = (FIRST_VALUE, FIRST_ERROR) if firsts else ("s.value", "s.error_code")
+    matched = SAME if _is_one_version(first, second) else ALIKE
+    return PAIRED.replace("{matched}", matched).replace("{value}", value).replace("{error}", error)
 
 
 def matched_by(first: ComparisonSide, second: ComparisonSide) -> str:
