@@ -11,6 +11,7 @@ import orjson
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.comparisons.people import resolve_review
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.runner.additions import add_metrics
@@ -30,9 +31,11 @@ def resolve_judge(
 
     Raises Invalid with pointers into `/judge`.
     """
-    chosen = [name for name in ("evaluator", "metric", "connection") if wanted.get(name)]
+    chosen = [name for name in ("evaluator", "metric", "connection", "review_id") if wanted.get(name)]
     if len(chosen) != 1:
-        raise Invalid(FieldError("/judge", "Give one of `evaluator`, `metric` and `connection`."))
+        raise Invalid(FieldError("/judge", "Give one of `evaluator`, `metric`, `connection` and `review_id`."))
+    if chosen == ["review_id"]:
+        return resolve_review(account, plan, wanted), False
     if chosen == ["metric"]:
         return _of_metric(plan, _metric_named(plan, wanted["metric"]), wanted), False
     if chosen == ["connection"]:
@@ -45,7 +48,7 @@ def resolve_judge(
 
 def judge_digest_of(judge: Mapping[str, Any]) -> str:
     """Return the digest of all that decides what a judge says."""
-    told = {name: value for name, value in judge.items() if name not in ("metric", "criteria")}
+    told = {name: value for name, value in judge.items() if name not in ("metric", "criteria", "review")}
     return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 

@@ -70,6 +70,11 @@ class OutputComparison(TenantModel):
         """Say whether scores decide, and nobody is asked."""
         return bool(self.judge["kind"] == "scores")
 
+    @property
+    def is_by_people(self) -> bool:
+        """Say whether people decide, in a review."""
+        return bool(self.judge["kind"] == "people")
+
 
 class Judgement(TenantRow):
     """Two outputs of one example, and which is better: a winner or an error, never both. Once per comparison."""

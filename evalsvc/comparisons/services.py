@@ -13,7 +13,8 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.comparisons import store
 from evalsvc.comparisons.judges import judge_digest_of, resolve_judge
 from evalsvc.comparisons.models import Judgement, OutputComparison
-from evalsvc.comparisons.pairing import Pair, Spread, pairs_of_design
+from evalsvc.comparisons.pairing import Pair, Pick, Spread, pairs_of_design
+from evalsvc.comparisons.people import judge_by_people, picks_of_review
 from evalsvc.comparisons.ranking import matches_of, ranking_view
 from evalsvc.comparisons.selectors import get_comparison, outcome_rows
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
@@ -59,8 +60,8 @@ def create_comparison(
         seed=body["seed"],
         previous=previous,
     )
-    spread = _spread(comparison)
-    n_most = spread.n_most
+    picks = _picks(comparison)
+    n_most = len(picks)
     if not n_most:
         raise Invalid(FieldError("/configs", "No example has outputs of two of these configs yet."))
     if min(n_most, comparison.budget or n_most) > MAX_JUDGEMENTS:
@@ -72,7 +73,7 @@ def create_comparison(
         )
     comparison.save(force_insert=True)
     comparison.refresh_from_db()
-    _open_first(comparison, spread)
+    _open_first(comparison, picks)
     record_audit(account=account, actor=actor, action="comparison.created", target=comparison.name)
     return comparison, is_added
 
@@ -102,13 +103,19 @@ def go_on(*, account_id: int, id: int) -> bool:
         if comparison is None:
             return False
         while True:
-            if comparison.is_by_scores:
-                store.judge_by_scores(comparison)
-                store.note_what_is_gone(comparison)
+            _judge_without_asking(comparison)
             if Judgement.objects.filter(comparison_id=id, state=Judgement.State.OPEN).exists():
-                return not comparison.is_by_scores
+                return not (comparison.is_by_scores or comparison.is_by_people)
             if not _next_round(comparison):
                 return False
+
+
+def _judge_without_asking(comparison: OutputComparison) -> None:
+    if comparison.is_by_scores:
+        store.judge_by_scores(comparison)
+        store.note_what_is_gone(comparison)
+    elif comparison.is_by_people:
+        judge_by_people(comparison)
 
 
 def _configs(account: Account, plan: ExperimentPlan, body: Mapping[str, Any]) -> list[Config]:
@@ -158,11 +165,19 @@ def _spread(comparison: OutputComparison) -> Spread:
     return Spread(pairs, {config: frozenset(found) for config, found in answered.items()}, abs(comparison.seed))
 
 
-def _open_first(comparison: OutputComparison, spread: Spread) -> None:
-    picks = list(spread.rounds())
+def _picks(comparison: OutputComparison) -> list[Pick]:
+    """Return all that could be judged, in the order in which it would be."""
+    if not comparison.is_by_people:
+        return list(_spread(comparison).rounds())
+    if comparison.design == OutputComparison.Design.ACTIVE:
+        raise Invalid(FieldError("/design", "A review has drawn its pairs already; take `all` or `baseline`."))
+    return picks_of_review(comparison)
+
+
+def _open_first(comparison: OutputComparison, picks: Sequence[Pick]) -> None:
     n = comparison.budget or len(picks)
     if comparison.design == OutputComparison.Design.ACTIVE:
-        n = min(n, FIRST_ROUND * len(spread.pairs))
+        n = min(n, FIRST_ROUND * len(pairs_of_design(comparison.design, comparison.configs)))
     store.open_judgements(comparison, picks[:n])
     _count_round(comparison)
 
@@ -188,7 +203,7 @@ def _next_round(comparison: OutputComparison) -> bool:
 
 
 def _reason_of_end(comparison: OutputComparison, is_cut: bool) -> str:
-    is_cut = is_cut and _spread(comparison).n_most > _n_opened(comparison)
+    is_cut = is_cut and len(_picks(comparison)) > _n_opened(comparison)
     return OutputComparison.Reason.BUDGET if is_cut else OutputComparison.Reason.ALL
 
 

@@ -94,7 +94,13 @@ SELECT c.account_id, c.id FROM comparisons_outputcomparison c
 WHERE c.state = 'running' AND NOT account_rests(c.account_id) AND (
   NOT EXISTS (SELECT 1 FROM comparisons_judgement j WHERE j.comparison_id = c.id AND j.state = 'open')
   OR EXISTS (SELECT 1 FROM comparisons_judgement j WHERE j.comparison_id = c.id AND j.state = 'open'
-    AND (j.lease_expires_at IS NULL OR j.lease_expires_at < clock_timestamp())))
+    AND (j.lease_expires_at IS NULL OR j.lease_expires_at < clock_timestamp())
+    -- People take their time: there is nothing to do before a pair has all its answers, or none can come any more.
+    AND (c.judge ->> 'kind' <> 'people' OR NOT EXISTS (
+      SELECT 1 FROM reviews_review r WHERE r.id = (c.judge ->> 'review')::uuid AND r.closed_at IS NULL) OR EXISTS (
+      SELECT 1 FROM reviews_review r JOIN reviews_reviewitem i ON i.review_id = r.id AND i.n_answered >= r.n_answers
+      WHERE r.id = (c.judge ->> 'review')::uuid AND i.example_pos = j.pos
+        AND (i.config_id, i.other_config_id) IN ((j.first_id, j.second_id), (j.second_id, j.first_id))))))
 ORDER BY random() LIMIT %(limit)s
 """
 

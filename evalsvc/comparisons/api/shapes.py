@@ -20,11 +20,12 @@ MAX_ELO_MATCHES = 50_000
 
 
 class ComparisonJudgeIn(Strict):
-    """Who judges: one of `evaluator`, `metric` and `connection`."""
+    """Who judges: one of `evaluator`, `metric`, `connection` and `review_id`."""
 
     evaluator = serializers.CharField(max_length=200, required=False, help_text="By its scores, or one of pairs.")
     metric = serializers.CharField(max_length=100, required=False, help_text="One that the experiment has.")
     connection = serializers.CharField(max_length=100, required=False, help_text="An LLM, asked by `criteria`.")
+    review_id = serializers.UUIDField(required=False, help_text="People, in a review of pairs of this experiment.")
     criteria = serializers.CharField(
         max_length=20_000, required=False, help_text="A profile of the evaluator; words, for a connection."
     )
@@ -73,7 +74,7 @@ class JudgementsQuery(PageIn):
 
 
 class ComparisonJudge(AnswerShape):
-    """Who judges: `scores` of a metric, or an LLM that sees a `pairwise` question. Equal digest, equal judge."""
+    """Who judges: `scores` of a metric, an LLM by a `pairwise` question, or `people`. Equal digest, equal judge."""
 
     kind: str
     evaluator: str | None
@@ -81,6 +82,7 @@ class ComparisonJudge(AnswerShape):
     revision: int | None
     metric: str | None
     connection: str | None
+    review_id: str | None
     tie_width: float | None
     digest: str
 
@@ -276,7 +278,8 @@ def head_out(row: OutputComparison) -> ComparisonHead:
 def _judge(row: OutputComparison) -> ComparisonJudge:
     judge = row.judge
     names = ("evaluator", "criteria", "revision", "metric", "connection", "tie_width")
-    return ComparisonJudge(kind=judge["kind"], digest=row.judge_digest, **{name: judge.get(name) for name in names})
+    told = {name: judge.get(name) for name in names}
+    return ComparisonJudge(kind=judge["kind"], digest=row.judge_digest, review_id=judge.get("review"), **told)
 
 
 def answer_out(row: OutputComparison, *, with_elo: bool) -> dict[str, Any]:
