@@ -25,6 +25,7 @@ PERIODIC = {
     "evalsvc.evaluations.retain": "retain",
     "evalsvc.evaluations.make_partitions": "make_partitions",
     "evalsvc.telemetry.prune": "prune_telemetry",
+    "evalsvc.comparisons.sweep": "sweep_comparisons",
     "evalsvc.events.deliver": "deliver_events",
     "evalsvc.events.prune": "prune_events",
     "evalsvc.ops.delete_accounts": "delete_accounts",

@@ -70,6 +70,7 @@ def deliveries(good: float, bad: float) -> dict[str, str]:
 TASKS = (
     "sweep",
     "plan",
+    "sweep_comparisons",
     "deliver_events",
     "prune",
     "retain",
