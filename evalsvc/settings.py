@@ -244,6 +244,12 @@ SPECTACULAR_SETTINGS = {
         {"name": "catalog", "description": "Evaluators, and the profiles that you give them."},
         {"name": "calibrations", "description": "Thresholds and probabilities from labels."},
         {"name": "benchmarks", "description": "A frozen question, asked of one config after another."},
+        {
+            "name": "comparisons",
+            "description": "Which of two outputs is better, for many pairs, and the ranking of it.",
+        },
+        {"name": "reviews", "description": "Questions to people about outputs, pairs, evaluations and spans."},
+        {"name": "gates", "description": "May a candidate go out: pass, fail or undecided, with the evidence."},
         {"name": "reports", "description": "An experiment as one page, and as one file."},
         {"name": "experiments", "description": "Many configs over one dataset, with intervals while they run."},
         {"name": "datasets", "description": "Examples, in versions that nothing changes."},

@@ -46,8 +46,10 @@ class Review(TenantModel):
         indexes = (models.Index(fields=["account", "-created_at", "id"], name="ix_review_account"),)
         constraints = (
             models.CheckConstraint(condition=Q(n_answers__gte=1), name="ck_review_asks_somebody"),
+            # Not `IN`: PostgreSQL writes that otherwise once it has been restored, and a backup is held to what it was.
             models.CheckConstraint(
-                condition=Q(kind__in=["output", "pair", "evaluation", "span"]), name="ck_review_kind"
+                condition=Q(kind="output") | Q(kind="pair") | Q(kind="evaluation") | Q(kind="span"),
+                name="ck_review_kind",
             ),
         )
 

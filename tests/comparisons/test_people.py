@@ -10,7 +10,6 @@ from tests.factories import ok
 from tests.rest.shapes import assert_problem
 from tests.reviews.shapes import REVIEWS, answered_experiment, new_review, pairs_of, send_answer, take
 
-
 INVALID = "validation_failed"
 
 

@@ -100,7 +100,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['output', 'pair', 'evaluation', 'span'])), name='ck_review_kind'),
+            constraint=models.CheckConstraint(condition=models.Q(('kind', 'output'), ('kind', 'pair'), ('kind', 'evaluation'), ('kind', 'span'), _connector='OR'), name='ck_review_kind'),
         ),
         migrations.AddConstraint(
             model_name='reviewitem',
