@@ -45,6 +45,14 @@ FROM judged t
 WHERE j.comparison_id = %(comparison)s AND j.first_id = t.first_id AND j.second_id = t.second_id AND j.pos = t.pos
   AND j.error_code IS NULL AND j.reused_from IS NULL AND j.explanation IS DISTINCT FROM t.explanation
 """
+REOPEN = """
+UPDATE comparisons_judgement j SET state = 'open', winner = NULL, explanation = NULL, judged_at = NULL
+FROM reviews_review r JOIN reviews_reviewitem i ON i.review_id = r.id
+WHERE r.id = %(review)s AND j.comparison_id = %(comparison)s AND j.winner IS NOT NULL AND j.reused_from IS NULL
+  AND i.example_pos = j.pos
+  AND (i.config_id, i.other_config_id) IN ((j.first_id, j.second_id), (j.second_id, j.first_id))
+  AND i.n_answered < CASE WHEN r.closed_at IS NULL THEN r.n_answers ELSE 1 END
+"""
 GIVE_UP = """
 UPDATE comparisons_judgement j SET state = 'done', error_code = %(code)s, judged_at = clock_timestamp(),
   error_message = 'The review has ended, and nobody has answered this pair.'
@@ -96,5 +104,6 @@ def judge_by_people(comparison: OutputComparison) -> None:
     """Take over what people have answered by now; once the review has ended, what nobody answered is an error."""
     values = {"comparison": comparison.pk, "review": comparison.judge["review"], "code": NOT_ANSWERED}
     with connections[current_role()].cursor() as cursor:
+        cursor.execute(REOPEN, values)
         cursor.execute(JUDGE, values)
         cursor.execute(GIVE_UP, values)

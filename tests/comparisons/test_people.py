@@ -99,3 +99,17 @@ def test_only_a_review_of_its_pairs_judges_an_experiment(alice: Caller, charlie:
     assert_problem(alice.post(COMPARISONS, active), INVALID, "/design")
     assert_problem(alice.post(COMPARISONS, worded), INVALID, "/judge/criteria")
     assert ok(charlie.get(f"{COMPARISONS}?experiment_id={other['id']}"))["comparisons"] == []
+
+
+def test_an_answer_that_is_taken_away_opens_its_pair_again(alice: Caller) -> None:
+    from evalsvc.reviews.models import ReviewAnswer, ReviewItem
+
+    made, review = reviewed(alice)
+    comparison = compare(alice, made, by_people(review))
+    say(alice, review, "fine")
+    before = work_off(alice, comparison)["comparison"]
+    ReviewAnswer.objects.using("system").filter(review_id=review["id"]).delete()
+    ReviewItem.objects.using("system").filter(review_id=review["id"]).update(n_answered=0)
+    after = work_off(alice, comparison)["comparison"]
+
+    assert (before["n_judged"], before["n_open"], after["n_judged"], after["n_open"]) == (1, 3, 0, 4)
