@@ -264,9 +264,9 @@ class ExperimentResult(Plottable):
                 live = news
                 self._workers.update_states(live)
                 if self._progress is not None:
-                    self._progress.show(live, is_last=not self._has_work(live))
+                    self._progress.show(live, is_last=not self._workers.has_work)
                 yield live
-            if live is None or self._has_work(live):
+            if live is None or self._workers.has_work:
                 ended_at = None
             else:
                 ended_at = ended_at or time.monotonic()
@@ -275,10 +275,6 @@ class ExperimentResult(Plottable):
                     return
             time.sleep(SHORTEST_PAUSE_SECONDS)
             self._workers.has_changed.wait(SECONDS_BETWEEN_READS)
-
-    def _has_work(self, live: Live) -> bool:
-        ours = [one for one in live.configs if one.id in self._workers.jobs]
-        return live.state in ("draft", "running") and any(one.is_alive for one in ours)
 
     def _is_settled(self, live: Live) -> bool:
         """Say whether the experiment has ended, or goes on without this process."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from evalsvc.client.coroutines import Loop
@@ -27,6 +28,7 @@ UNIT_SECONDS = 2.0
 LARGEST_UNIT = 10
 LONGEST_LEASE_SECONDS = 3600
 MAX_MESSAGE = 2000
+DELETED = "deleted"
 SPAN_FIELDS = ("trace_id", "span_id")
 RECORDED_FIELDS = ("input_tokens", "output_tokens", "cost", *SPAN_FIELDS)
 REFUSED_BODIES = frozenset({"validation_failed", "body_too_large", "malformed_json"})
@@ -39,15 +41,30 @@ class Job:
     config_id: str
     name: str
     runner: RowRunner
-    state: str = "running"
+    # Empty until the service has said it.
+    state: str = ""
+    # Whether there may be something to lease. A config that has ended has something when failures are tried again,
+    # which only a lease tells.
+    is_wanted: bool = True
+    # Whether it was running and runs no more: what is left of a unit is given back.
+    is_called_off: bool = False
+    n_units_held: int = 0
     ready_at: float = 0.0
     # How long one example took lately: decides how many are leased at once, and for how long.
     seconds: float | None = None
 
-    @property
-    def is_alive(self) -> bool:
-        """Say whether more outputs are wanted of it."""
-        return self.state in ALIVE
+    def hear(self, state: str) -> None:
+        """Take over a state that the service has told; a config that ends, and was not so before, is left alone."""
+        if state in ALIVE:
+            self.is_wanted, self.is_called_off = True, False
+        elif self.state in ALIVE or state == DELETED:
+            self.is_wanted, self.is_called_off = False, True
+        self.state = state
+
+    def hear_nothing_to_lease(self, state: str) -> None:
+        """Take over what a lease without a unit says: of a config that has ended, that is the last word."""
+        self.hear(state)
+        self.is_wanted = self.state in ALIVE
 
 
 @dataclass
@@ -79,6 +96,11 @@ class WorkerPool:
     def is_running(self) -> bool:
         """Say whether its threads were started and not told to stop."""
         return bool(self._workers) and not self._stopping.is_set()
+
+    @property
+    def has_work(self) -> bool:
+        """Say whether something is in work, or may be there to lease."""
+        return any(job.is_wanted or job.n_units_held for job in self.jobs.values())
 
     def add(self, config_id: str, name: str, runnable: object) -> None:
         """Run a config from now on."""
@@ -112,7 +134,7 @@ class WorkerPool:
         with self._condition:
             states = {one.id: one.state for one in live.configs}
             for job in self.jobs.values():
-                job.state = states.get(job.config_id, "deleted")
+                job.hear(states.get(job.config_id, DELETED))
             self._condition.notify_all()
 
     def _work(self) -> None:
@@ -123,7 +145,7 @@ class WorkerPool:
                         self._lease_and_run(job)
                     except NotFoundError:
                         # Someone deleted it; if they deleted the whole experiment, whoever follows it is told.
-                        self._set_state(job, "deleted")
+                        self._hear(job, job.hear, DELETED)
         except BaseException as exc:
             # A thread must not die in silence: whoever waits for the experiment raises this.
             self.failure = self.failure or exc
@@ -134,7 +156,7 @@ class WorkerPool:
     def _next_job(self) -> Job | None:
         """Return the next config whose turn it is; wait when none has anything to lease."""
         with self._condition:
-            alive = [job for job in self.jobs.values() if job.is_alive]
+            alive = [job for job in self.jobs.values() if job.is_wanted]
             now = time.monotonic()
             ready = [job for job in alive if job.ready_at <= now]
             if not ready:
@@ -145,12 +167,26 @@ class WorkerPool:
 
     def _lease_and_run(self, job: Job) -> None:
         size, seconds = self._lease_size(job)
-        answer = self.api.lease(self.experiment_id, job.config_id, size, seconds)
-        if (unit := answer.get("unit")) is not None:
-            self._run_unit(job, unit)
-            return
-        self._set_state(job, answer["state"])
+        # Counted before it is asked for: another thread may be told meanwhile that nothing is left.
+        with self._held(job):
+            answer = self.api.lease(self.experiment_id, job.config_id, size, seconds)
+            if (unit := answer.get("unit")) is not None:
+                self._run_unit(job, unit)
+                return
+        self._hear(job, job.hear_nothing_to_lease, answer["state"])
         job.ready_at = time.monotonic() + answer.get("retry_after_ms", 1000) / 1000
+
+    @contextmanager
+    def _held(self, job: Job) -> Iterator[None]:
+        with self._condition:
+            job.n_units_held += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                job.n_units_held -= 1
+                if not (job.is_wanted or job.n_units_held):
+                    self.has_changed.set()
 
     def _lease_size(self, job: Job) -> tuple[int, int]:
         """Return how many examples to lease and for how long: about two seconds of work, and ample time for it."""
@@ -163,7 +199,7 @@ class WorkerPool:
         outputs: list[dict[str, object]] = []
         rows: list[Row] = []
         for example in unit["examples"]:
-            if self._stopping.is_set() or not job.is_alive:
+            if self._stopping.is_set() or job.is_called_off:
                 break
             row, output = self._run_one(job, example)
             # An example that was cut short by the end is not recorded but given back: the next process runs it.
@@ -177,7 +213,7 @@ class WorkerPool:
                 row.status, row.error_type, row.error_message = "error", "bad_output", bad[row.pos]
         with self._condition:
             self.rows.update({(job.config_id, row.pos): row for row in rows})
-        self._set_state(job, answer["state"])
+        self._hear(job, job.hear, answer["state"])
         self.has_changed.set()
 
     def _run_one(self, job: Job, example: ExampleBody) -> tuple[Row | None, dict[str, object]]:
@@ -223,10 +259,11 @@ class WorkerPool:
             body = {**kept, "error": refused}
             return self.api.record(self.experiment_id, unit, [body], done=done)
 
-    def _set_state(self, job: Job, state: str) -> None:
+    def _hear(self, job: Job, hear: Callable[[str], None], state: str) -> None:
         with self._condition:
-            if job.state != state:
-                job.state = state
+            before = (job.state, job.is_wanted)
+            hear(state)
+            if before != (job.state, job.is_wanted):
                 self.has_changed.set()
                 self._condition.notify_all()
 
