@@ -31,7 +31,17 @@ def test_its_commands_answer_as_shown(web: str, alice: Caller, tmp_path: Path) -
     answers = [json.loads(text) for text in done.stdout.split("\036")[:-1]]
     (tests,) = [block.text for block in found if block.language == "python"]
     (tmp_path / "test_page.py").write_text(tests)
-    plugin = [sys.executable, "-m", "pytest", "-q", "-rN", "-p", "evalsvc.cli.deciding.plugin", "-p", "no:cacheprovider"]
+    plugin = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rN",
+        "-p",
+        "evalsvc.cli.deciding.plugin",
+        "-p",
+        "no:cacheprovider",
+    ]
     # Whoever runs these tests may have told pytest to use several processes.
     env.pop("PYTEST_ADDOPTS", None)
     tested = subprocess.run(plugin, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
