@@ -1,0 +1,105 @@
+"""Evaluations as people look through them: a row for each sample, its verdicts side by side, its texts cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Q, Value
+from django.db.models.functions import Left
+
+from evalsvc.accounts.models import Account
+from evalsvc.evaluations.database.lookups import AnyOf
+from evalsvc.evaluations.database.partitions import of_requests
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.search.pages import fetched, search_evaluations
+
+PREVIEW = 400
+"""Characters of each text. What is cut off never leaves the database."""
+MAX_VERDICTS = 2000
+"""Of a page: a batch of fifty samples may have fifty evaluators each."""
+MAX_SIBLINGS = 100
+VERDICT_COLUMNS = (
+    "id", "request_id", "created_at", "evaluator_id", "family", "profile_name", "profile_revision", "status",
+    "error_code", "score", "passed", "evaluation_type", "feedback", "favorite", "app", "log_id", "trace_id",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    """One sample: its texts, cut short, and what evaluators said of it; `met` are those that were searched for."""
+
+    request_id: int
+    created_at: Any
+    input: str | None
+    output: str | None
+    app: str | None
+    verdicts: tuple[Any, ...]
+    met: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePage:
+    """Samples in the order of the search, and the cursor of the next page."""
+
+    rows: list[SampleRow]
+    next_cursor: str | None
+
+
+def search_samples(*, account: Account, condition: Q, limit: int, cursor: str | None = None) -> SamplePage:
+    """Return the samples of captured evaluations that meet a condition, newest first; `limit` counts evaluations.
+
+    A sample's other verdicts come with it. Raises as `search_evaluations`. Within the account's scope.
+    """
+    found = search_evaluations(
+        account=account, condition=condition, limit=limit, cursor=cursor, columns=("id", "request_id"), shows="nothing"
+    )
+    met: dict[int, set[int]] = {}
+    for row in found.rows:
+        met.setdefault(row.request_id, set()).add(row.id)
+    texts, verdicts = _previews(account, met), _verdicts(account, met)
+    # What has been deleted meanwhile is left out.
+    rows = [_sample(texts[id], verdicts.get(id, []), ids) for id, ids in met.items() if id in texts]
+    return SamplePage(rows, found.next_cursor)
+
+
+def siblings_of(*, account: Account, evaluation: Evaluation) -> list[Any]:
+    """Return the other captured evaluations of the same request and of the same log, labels included, newest first."""
+    same = AnyOf(F("id"), _ids_beside(account, evaluation))
+    rows = Evaluation.objects.filter(same, account=account).exclude(id=evaluation.pk)
+    return fetched(rows.order_by("-created_at", "-id").values_list(*VERDICT_COLUMNS, "text_output")[:MAX_SIBLINGS])
+
+
+def _ids_beside(account: Account, evaluation: Evaluation) -> list[int]:
+    """Return ids by two indexes; one condition with `or` would use neither."""
+    rows = Evaluation.objects.filter(account=account, captured=True)
+    beside = set(rows.filter(**of_requests([evaluation.request_id])).values_list("id", flat=True)[: MAX_SIBLINGS + 1])
+    if evaluation.log_id:
+        beside.update(rows.filter(log_id=evaluation.log_id).values_list("id", flat=True)[: MAX_SIBLINGS + 1])
+    return sorted(beside)
+
+
+def _sample(texts: Any, verdicts: Sequence[Any], met: Collection[int]) -> SampleRow:
+    return SampleRow(
+        texts.id, texts.created_at, texts.short_input, texts.short_output, texts.app, tuple(verdicts), frozenset(met)
+    )
+
+
+def _previews(account: Account, request_ids: Collection[int]) -> dict[int, Any]:
+    if not request_ids:
+        return {}
+    rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(request_ids)), account=account)
+    rows = rows.annotate(short_input=Left("input", Value(PREVIEW + 1)), short_output=Left("output", Value(PREVIEW + 1)))
+    return {row.id: row for row in fetched(rows.values_list("id", "created_at", "app", "short_input", "short_output"))}
+
+
+def _verdicts(account: Account, request_ids: Collection[int]) -> dict[int, list[Any]]:
+    if not request_ids:
+        return {}
+    rows = Evaluation.objects.filter(account=account, captured=True, **of_requests(list(request_ids)))
+    ordered = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS)[:MAX_VERDICTS]
+    found: dict[int, list[Any]] = {}
+    for row in fetched(ordered):
+        found.setdefault(row.request_id, []).append(row)
+    return found
