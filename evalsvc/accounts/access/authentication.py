@@ -55,7 +55,7 @@ _word = secrets.token_bytes(32)
 _locks = KeyLocks()
 
 
-def limits_of(row: KeyRow) -> tuple[int, int]:
+def limits_of(row: KeyRow | Account) -> tuple[int, int]:
     """Return the account's limits a minute and a month."""
     return (
         settings.RPM_LIMIT if row.rpm_limit is None else row.rpm_limit,

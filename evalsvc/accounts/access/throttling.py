@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from evalsvc.accounts.access.authentication import Caller, limits_of
-from evalsvc.accounts.access.rate_limiter import count_requests
+from evalsvc.accounts.access.rate_limiter import Admission, count_requests
+from evalsvc.accounts.models import Account
 from evalsvc.rest.problems import Problem
 
 if TYPE_CHECKING:
@@ -55,6 +56,23 @@ def counted_for(caller: Caller, n: int) -> tuple[Caller, int]:
     if n > 1:
         caller = replace(caller, admission=count_requests(caller.account.pk, n=n - 1))
     return caller, max(0, n - n_too_many(caller))
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCall:
+    """A call that a member makes at a page, without a key."""
+
+    account: Account
+    admission: Admission
+
+
+def admit_member(account: Account) -> MemberCall:
+    """Count a member's call as one with a key; raise 429 where it is one too many. `account` is the whole row."""
+    call = MemberCall(account, count_requests(account.pk))
+    rpm, monthly = limits_of(account)
+    if call.admission.n_minute > rpm or call.admission.n_month > monthly:
+        raise Problem(code="too_many_requests")
+    return call
 
 
 def seconds_left(caller: Caller) -> int:

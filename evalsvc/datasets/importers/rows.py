@@ -61,6 +61,12 @@ def make_rows(
         raise Invalid(FieldError("/file", "Holds no examples."))
 
 
+def row_of_fields(key: str, input: Any, expected: Any, contexts: list[Any] | None, metadata: Record) -> ExampleRow:
+    """Return the row of an example that is stored already, with the bytes that it was hashed by."""
+    fields = {"id": key, "input": input, "expected": expected, "contexts": contexts, "metadata": metadata}
+    return ExampleRow(key, input, expected, contexts, metadata, orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
+
+
 class KeyIndex:
     """The keys seen so far, in a temporary file: a million keys would need too much memory."""
 

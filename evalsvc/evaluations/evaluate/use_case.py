@@ -11,8 +11,8 @@ from typing import Protocol
 from django.db import connection
 from django.utils import timezone
 
-from evalsvc.accounts.access.authentication import Caller
-from evalsvc.accounts.access.rate_limiter import expect_repeats
+from evalsvc.accounts.access.rate_limiter import Admission, expect_repeats
+from evalsvc.accounts.models import Account
 from evalsvc.evaluations.evaluate import accept, waiting
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored, kept_of_accepted
 from evalsvc.evaluations.evaluate.replies import reply_box
@@ -36,6 +36,18 @@ from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane
 
 
+class Asker(Protocol):
+    """Who asks: the caller with a key, or a member at a page. The request has been counted."""
+
+    @property
+    def account(self) -> Account:
+        """Return whose evaluation it is."""
+
+    @property
+    def admission(self) -> Admission:
+        """Return what the rate limiter has answered."""
+
+
 class Enqueue(Protocol):
     """How the edge tells workers of work: it is handed in, so that nothing below can enqueue."""
 
@@ -56,7 +68,7 @@ class Asked:
     is_retry: bool | None
 
 
-def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
+def evaluate(caller: Asker, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
     """Answer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
     account_id = caller.account.pk
     entries = accept.plan_evaluations(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
@@ -100,7 +112,7 @@ def leaves_rows(asked: Asked, entries: list[PlannedEvaluation]) -> bool:
     return asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
 
 
-def _overtaken(caller: Caller, asked: Asked) -> RetryEvidence | None:
+def _overtaken(caller: Asker, asked: Asked) -> RetryEvidence | None:
     """Return the sign of a first try whose retry was quicker; nobody looks for it while the account repeats nothing."""
     if asked.is_retry is not False or not caller.admission.expects_repeats:
         return None
@@ -121,7 +133,7 @@ def lock_equal_calls(account_id: int, fingerprint: int) -> Iterator[None]:
         yield
 
 
-def _find_earlier(caller: Caller, asked: Asked, evidence: RetryEvidence | None, n_results: int) -> RepeatOf | None:
+def _find_earlier(caller: Asker, asked: Asked, evidence: RetryEvidence | None, n_results: int) -> RepeatOf | None:
     """Find the request that this one repeats, where something says that it may.
 
     That is evidence in the call, or that callers of this account were told to come back lately.
@@ -138,7 +150,7 @@ def _find_earlier(caller: Caller, asked: Asked, evidence: RetryEvidence | None, 
 
 
 def _accept(
-    caller: Caller, asked: Asked, entries: list[PlannedEvaluation], claim: Claim | None
+    caller: Asker, asked: Asked, entries: list[PlannedEvaluation], claim: Claim | None
 ) -> tuple[WrittenAnswer | None, Accepted]:
     """Do the inline work and make the rest durable; return the answer too when nothing is left to do.
 

@@ -1,0 +1,49 @@
+"""A dataset's next version from the one before it and a few examples more, as people add them one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+
+from evalsvc.accounts.models import Account
+from evalsvc.datasets.importers.reading import read_examples
+from evalsvc.datasets.importers.rows import ExampleRow, row_of_fields
+from evalsvc.datasets.models import Dataset, DatasetVersion, Example
+from evalsvc.datasets.selectors import get_version, list_examples
+from evalsvc.datasets.services import add_version
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope
+
+MAX_KEPT = 50_000
+"""Rows of a version that a page may copy; a larger dataset is extended by an upload."""
+
+
+def extend_dataset(
+    *, account: Account, dataset: Dataset, examples: Sequence[Mapping[str, Any]], actor: str
+) -> tuple[DatasetVersion, bool]:
+    """Add a version that holds the newest one's examples and these behind them; an example of the same id is replaced.
+
+    The version that is there, and False, where nothing is new. Raises Invalid as uploads do.
+    """
+    added = list(read_examples(examples))
+    with account_scope(account.pk):
+        # Two people who add at once: the second waits, and begins with what the first has added.
+        Dataset.objects.select_for_update().get(account=account, pk=dataset.pk)
+        newest = get_version(account=account, dataset_id=dataset.pk)
+        if newest.n_examples + len(added) > min(MAX_KEPT, settings.MAX_EXAMPLES):
+            raise Invalid(FieldError("/examples", f"The dataset has {newest.n_examples} examples: upload a version."))
+        rows = list_examples(account=account, version=newest).iterator(chunk_size=500)
+        return add_version(account=account, dataset=dataset, rows=_joined(rows, added), format="json", actor=actor)
+
+
+def _joined(kept: Iterable[Example], added: Sequence[ExampleRow]) -> Iterator[ExampleRow]:
+    replaced = {row.key for row in added}
+    stored = (
+        row_of_fields(row.key, row.input, row.expected, row.contexts, row.metadata)
+        for row in kept
+        if row.key not in replaced
+    )
+    return chain(stored, added)
