@@ -1,0 +1,1 @@
+"""DayCounts by day of an account's evaluations: kept, read, and recounted."""
