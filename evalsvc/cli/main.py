@@ -11,12 +11,15 @@ from evalsvc.cli.evaluating.command import evaluate_samples
 from evalsvc.cli.exports.command import export_group
 from evalsvc.cli.imports.command import import_group
 from evalsvc.cli.looking.commands import compare_configs, show_report, watch_experiment
+from evalsvc.cli.nouns.benchmarks import benchmarks_group
+from evalsvc.cli.nouns.comparisons import comparisons_group
+from evalsvc.cli.nouns.reviews import reviews_group
 from evalsvc.cli.running.command import run_configs
 from evalsvc.cli.session import login, logout
 
 COMMANDS = (
     *(login, logout, evaluate_samples, run_configs, watch_experiment, compare_configs, decide_gate, show_report),
-    *(import_group, export_group, completion),
+    *(comparisons_group, reviews_group, benchmarks_group, import_group, export_group, completion),
 )
 
 

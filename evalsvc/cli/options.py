@@ -118,6 +118,11 @@ def _told(error: ClientError) -> str:
     return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
+def given(**options: object) -> dict[str, Any]:
+    """Return the options that were given; the service knows what holds for the others."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def read_key_values(texts: tuple[str, ...], option: str) -> dict[str, str]:
     """Read `key=value` as often as it was given."""
     pairs = [text.partition("=") for text in texts]

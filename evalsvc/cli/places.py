@@ -1,10 +1,45 @@
-"""How a command names what the service has: an experiment by id or name, one config of it after a colon."""
+"""How a command names what the service has: by id or name, and one config of an experiment after a colon."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from typing import Protocol
+
 from evalsvc.cli.options import Refused
+from evalsvc.client import Client
 from evalsvc.client.service.bodies import ConfigBody, ExperimentBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
+
+ID = re.compile(r"\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+class Named(Protocol):
+    """What has an id and a name."""
+
+    @property
+    def id(self) -> str:
+        """What it is found by for good."""
+
+    @property
+    def name(self) -> str:
+        """What people call it; others may be called the same."""
+
+
+def resolve_id(found: Iterable[Named], text: str, *, noun: str, remedy: str) -> str:
+    """Return a text that is an id, else the id of the newest object of this name. Refused where there is none."""
+    if ID.fullmatch(text):
+        return text
+    for one in found:
+        if one.name == text:
+            return one.id
+    raise Refused(f"There is no {noun} named {text!r} in this account. {remedy}")
+
+
+def find_review(client: Client, text: str) -> str:
+    """Return the id of a review named by id or name."""
+    remedy = "`evalsvc reviews list` shows those that there are."
+    return resolve_id(client.reviews.list(), text, noun="review", remedy=remedy)
 
 
 def resolve_experiment(api: ExperimentsApi, text: str) -> ExperimentBody:

@@ -15,7 +15,7 @@ from tests.docs.pages import CHECKOUT, blocks, differences
 PAGE = CHECKOUT / "docs" / "command-line.md"
 
 
-def test_its_commands_answer_as_shown(web: str, alice: Caller, tmp_path: Path) -> None:
+def test_its_commands_answer_as_shown(web: str, judging: None, alice: Caller, tmp_path: Path) -> None:
     """The command is the one of this checkout; the first block installs it and logs in, which the environment does here."""
     found = blocks(PAGE)[1:]
     program = f'set -eu\nevalsvc() {{ "{sys.executable}" -m evalsvc.cli "$@"; printf "\\036"; }}\n'

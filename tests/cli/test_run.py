@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,40 +10,11 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from tests.caller import Caller
 from tests.cli.inside import invoke, told
+from tests.cli.tools import DATA
 from tests.experiments.conftest import scheduling, stub
 from tests.factories import make_connection
 
 __all__ = ["stub"]
-APP = """
-CAPITALS = {"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo"}
-
-def answer(question):
-    return CAPITALS[question]
-
-def worse(question):
-    return CAPITALS[question] if question != "Spain" else "Barcelona"
-
-def length(input, output, expected):
-    return len(output)
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A project: code, and what is right."""
-    (tmp_path / "capitals_app.py").write_text(APP)
-    rows = [("Italy", "Rome"), ("France", "Paris"), ("Spain", "Madrid"), ("Japan", "Tokyo")]
-    lines = (json.dumps({"question": q, "answer": a, "topic": "europe" if q != "Japan" else "asia"}) for q, a in rows)
-    (tmp_path / "capitals.jsonl").write_text("\n".join(lines))
-    (tmp_path / "odd.jsonl").write_text('{"Frage": "Italy", "Antwort": "Rome"}')
-    monkeypatch.chdir(tmp_path)
-    before = list(sys.path)
-    yield tmp_path
-    sys.path[:] = before
-    sys.modules.pop("capitals_app", None)
-
-
-DATA = ("--data", "capitals.jsonl", "-e", "exact-match")
 
 
 def test_a_function_is_run_on_a_file(shell: dict[str, str], folder: Path) -> None:

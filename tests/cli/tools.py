@@ -14,6 +14,9 @@ from typing import Any
 from evalsvc.local.supervisor.roster import listen_on_free_port
 from tests.conftest import CHECKOUT, Caller
 
+DATA = ("--data", "capitals.jsonl", "-e", "exact-match")
+"""What is run in `folder`."""
+
 
 def environment(web: str, caller: Caller, home: Path) -> dict[str, str]:
     """Return what a shell has that knows the service, and nothing of the tests'."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tests.caller import Caller
@@ -63,3 +66,24 @@ def work_off_all() -> None:
     for account_id, id in due_comparisons():
         while work_on(account_id=account_id, id=id):
             pass
+
+
+@contextmanager
+def judging_all() -> Iterator[None]:
+    """Judge in this process beside what the test does, as workers would."""
+    ended = threading.Event()
+
+    def judge() -> None:
+        from django.db import connections
+
+        while not ended.wait(0.05):
+            work_off_all()
+        connections.close_all()
+
+    thread = threading.Thread(target=judge, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

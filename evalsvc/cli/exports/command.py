@@ -6,6 +6,7 @@ import click
 
 from evalsvc.cli.exports.account import export_account
 from evalsvc.cli.exports.experiment import export_experiment
+from evalsvc.cli.exports.review import export_review
 
 
 @click.group("export")
@@ -15,3 +16,4 @@ def export_group() -> None:
 
 export_group.add_command(export_account)
 export_group.add_command(export_experiment)
+export_group.add_command(export_review)

@@ -39,12 +39,13 @@ def standing_lines(live: Live) -> Iterator[str]:
         failed = f", {one.n_error} failed" if one.n_error else ""
         yield f"{one.name}: {one.n_done} of {live.n_examples}{failed} ({one.state})"
         for metric in one.metrics.values():
-            yield f"  {_estimate_line(metric)}"
+            yield f"  {estimate_line(metric)}"
         if one.versus:
             yield f"  against the leader: {one.versus}"
 
 
-def _estimate_line(metric: Metric) -> str:
+def estimate_line(metric: Metric) -> str:
+    """Return an estimate with its interval, what that covers, and what it was counted on."""
     told = metric.headline(with_level=True) + metric.on_this_set
     warned = f" ({', '.join(metric.warnings)})" if metric.warnings else ""
     return f"{told}, {metric.counts}{warned}"

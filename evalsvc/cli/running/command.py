@@ -11,7 +11,7 @@ import click
 
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.following import follow, live_as_json, standing_lines
-from evalsvc.cli.options import INCOMPLETE, Refused, client_options, read_key_values, report_options
+from evalsvc.cli.options import INCOMPLETE, Refused, client_options, given, read_key_values, report_options
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import Data, read_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
@@ -66,27 +66,27 @@ def run_configs(
     when a config has failed or stopped early, with 2 when nothing was made.
     """
     examples = read_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
-    found, scorers = read_targets(targets), _read_scorers(metrics)
-    chosen = list(evaluators) or ([] if scorers else _default_evaluators(client, examples, report))
+    found, scorers = read_targets(targets), read_scorers(metrics)
+    chosen = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
     plan = {
-        "metrics": build_plan_metrics(chosen, scorers), **_read_plan(plan_path),
-        **_given(policy=policy, limit=limit, level=level, promote=False if no_promote else None), "start": True,
+        "metrics": build_plan_metrics(chosen, scorers), **read_plan(plan_path),
+        **given(policy=policy, limit=limit, level=level, promote=False if no_promote else None), "start": True,
     }  # fmt: skip
     body = {
         "name": name or f"{examples.name}: {', '.join(one.name for one in found)}"[:100],
-        "tags": read_key_values(tags, "--tag"), **_given(project_name=project),
+        "tags": read_key_values(tags, "--tag"), **given(project_name=project),
         "plan": {**plan, **examples.store(client.experiments_api)}, "configs": [one.config for one in found],
     }  # fmt: skip
     experiment = client.experiments_api.create_experiment(body)
     report.say(f"Experiment {experiment['id']}: {body['name']}. `evalsvc watch {experiment['id']}` shows it elsewhere.")
-    live = _run_to_end(client, experiment, found, scorers, threads, report)
+    live = run_to_end(client, experiment, found, scorers, threads, report)
     lines = [f"{live.name} ({live.state}), experiment {live.id}", *standing_lines(live)]
     report.finish(live_as_json(live), lines)
     if any(one.state != "completed" and one.stop_reason in (None, "error") for one in live.configs):
         raise SystemExit(INCOMPLETE)
 
 
-def _run_to_end(
+def run_to_end(
     client: Client, experiment: ExperimentBody, targets: Sequence[Target], scorers: Mapping[str, CustomMetric],
     threads: int, report: Report,
 ) -> Live:  # fmt: skip
@@ -102,7 +102,8 @@ def _run_to_end(
         return follow(api, experiment["id"], show)
 
 
-def _read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
+def read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
+    """Read `--metric NAME=MODULE:FUNCTION` as often as it was given."""
     pairs = [text.partition("=") for text in texts]
     if wrong := [text for text, (name, sign, place) in zip(texts, pairs, strict=True) if not (name and sign and place)]:
         raise Refused(f"--metric takes NAME=MODULE:FUNCTION, not {wrong[0]!r}.")
@@ -110,14 +111,16 @@ def _read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
     return {name: one if isinstance(one, CustomMetric) else CustomMetric(one) for name, one in found.items()}
 
 
-def _default_evaluators(client: Client, data: Data, report: Report) -> list[Any]:
+def choose_evaluators(client: Client, data: Data, report: Report) -> list[Any]:
+    """Return the default set for these examples, and say which that is."""
     transport = client.experiments_api.transport
     chosen, why = default_evaluators(transport, has_expected=data.has_expected, has_contexts=data.has_contexts)
     report.say(why)
     return [chosen] if isinstance(chosen, str | Mapping) else list(chosen)
 
 
-def _read_plan(path: Path | None) -> dict[str, Any]:
+def read_plan(path: Path | None) -> dict[str, Any]:
+    """Read the JSON object of `--plan`; empty without one."""
     if path is None:
         return {}
     try:
@@ -127,7 +130,3 @@ def _read_plan(path: Path | None) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Refused(f'{path} should hold one JSON object, such as {{"seed": 7}}.')
     return found
-
-
-def _given(**options: object) -> dict[str, object]:
-    return {name: value for name, value in options.items() if value is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalsvc.client.results.metrics import Metrics
@@ -53,7 +53,7 @@ class ExecutionRecord(ServiceObject):
     def read(cls, body: object) -> ExecutionRecord:
         """Read an execution with its estimates."""
         answer: dict[str, Any] = dict(body)  # type: ignore[call-overload]
-        return super().read({**answer, "metrics": Metrics.read(answer.get("metrics") or {})})
+        return replace(super().read({**answer, "metrics": Metrics.read(answer.get("metrics") or {})}), raw=answer)
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table, with a column for each estimate and its ends."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.service.transport import Params, Transport
@@ -91,7 +91,7 @@ class RankingRecord(ServiceObject, Plottable):
         places = tuple(map(PlaceRecord.read, ranking.get("places", ())))
         head = ComparisonRecord.read(answer["comparison"])
         found = super().read({**ranking, "places": places, "comparison": head, "elo": answer.get("elo")})
-        return found
+        return replace(found, raw=answer)
 
     def __str__(self) -> str:
         return "\n".join([f"{self.comparison.name}: {self.comparison.state}", *map(str, self.places), *self.notes])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.service.transport import Transport
@@ -69,7 +69,8 @@ class GateRecord(ServiceObject, Plottable):
         """Read a gate with its rules; lists of gates have none."""
         answer: dict[str, Any] = dict(body)  # type: ignore[call-overload]
         rules = tuple(map(RuleRecord.read, answer.get("rules") or ()))
-        return super().read({**answer, "rules": rules, "warnings": tuple(answer.get("warnings") or ())})
+        found = super().read({**answer, "rules": rules, "warnings": tuple(answer.get("warnings") or ())})
+        return replace(found, raw=answer)
 
     @property
     def passed(self) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from evalsvc.client.resources.annotations import said_value
-from evalsvc.client.service.transport import Transport
+from evalsvc.client.results.files import write_pieces
+from evalsvc.client.service.transport import Transport, with_params
 from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/reviews"
 ITEMS_A_PAGE = 200
+FORMATS = ("jsonl", "csv")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +200,32 @@ class ReviewsApi:
         said = {"name": name, "expires_in_seconds": expires_in_seconds}
         return LinkRecord.read(self._transport.post(f"{PATH}/{id_of(review)}/links", said)["link"])
 
+    def links(self, review: str | ReviewRecord) -> Sequence[LinkRecord]:
+        """Return the links of a review, newest first, without their addresses."""
+        answer: Any = self._transport.get(f"{PATH}/{id_of(review)}/links")
+        return [LinkRecord.read(one) for one in answer["links"]]
+
     def revoke_link(self, review: str | ReviewRecord, link: str | LinkRecord) -> None:
         """End a link; what its holder has answered stays."""
         self._transport.call("DELETE", f"{PATH}/{id_of(review)}/links/{id_of(link)}")
+
+    def export(self, review: str | ReviewRecord, path: str | Path) -> Path:
+        """Write the items with their texts and answers to a `.jsonl` or `.csv` file; return its path."""
+        target = Path(path)
+        address = with_params(f"{PATH}/{id_of(review)}/export", {"format": _format_of(target)})
+        return write_pieces(target, self._transport.download(address))
+
+    def import_answers(self, review: str | ReviewRecord, path: str | Path) -> JsonObject:
+        """Keep answers that were given elsewhere, from a file with the columns of an export: all of them, or none.
+
+        Return `n_kept`, `n_repeated` and `n_empty`; the same file again keeps nothing twice.
+        """
+        source = Path(path)
+        said = {"format": _format_of(source), "text": source.read_text(encoding="utf-8")}
+        return self._transport.post(f"{PATH}/{id_of(review)}/import", said)
+
+
+def _format_of(path: Path) -> str:
+    if (format := path.suffix[1:].lower()) not in FORMATS:
+        raise ValueError(f"Reviews are kept in .jsonl or .csv files, not in '{path.suffix}'.")
+    return format

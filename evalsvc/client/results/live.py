@@ -22,6 +22,17 @@ def comparison_word(word: str | None) -> str:
     return word or "no verdict while watched, as the metric has no declared range"
 
 
+def told_difference(found: Mapping[str, Any] | None) -> str:
+    """Return the word of a paired difference, or why there is none, and its interval; empty where nothing is paired."""
+    shown = (found.get("mean") or found) if found else None
+    if found is None or shown is None or shown.get("delta") is None or "word" not in found:
+        return ""
+    ends = shown.get("new_data") or {}
+    bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
+    on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
+    return f"{comparison_word(found['word'])} ({shown['delta']:+.3g}{bounds}{on_set})"
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How one config stands: its state, its counts and its estimates."""
@@ -55,14 +66,7 @@ class Standing:
     @property
     def versus(self) -> str:
         """The word, or why there is none, and the difference with its interval; empty for the leader and before it."""
-        found = self.versus_leader
-        shown = (found.get("mean") or found) if found else None
-        if found is None or shown is None or shown.get("delta") is None or "word" not in found:
-            return ""
-        ends = shown.get("new_data") or {}
-        bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
-        on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-        return f"{comparison_word(found['word'])} ({shown['delta']:+.3g}{bounds}{on_set})"
+        return told_difference(self.versus_leader)
 
     def __str__(self) -> str:
         words = [f"{self.name}: {self.state}", *(str(metric) for metric in self.metrics.values()), self.versus]

@@ -1,0 +1,74 @@
+"""A review in lines for a person: how far it is, what was said, and how far people agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalsvc.client.resources.reviews import LinkRecord, ReviewRecord
+
+MOST_ITEMS = 5
+
+
+def review_line(one: ReviewRecord) -> str:
+    """Return which review it is, and how far it has come."""
+    counts = {"partly answered": one.n_partial, "pending": one.n_pending}
+    told = "".join(f", {n} {word}" for word, n in counts.items() if n)
+    state = "closed" if one.closed_at else one.state
+    return f"{one.name}: {state}, {one.n_answered} of {one.n_items} answered{told}; review {one.id}"
+
+
+def review_lines(found: ReviewRecord) -> Iterator[str]:
+    """Yield its progress, what the answers say of the rest, and how far people agree."""
+    yield review_line(found)
+    raw = found.raw
+    people = "1 reviewer" if found.n_reviewers == 1 else f"{found.n_reviewers} reviewers"
+    yield f"{people}, {raw['n_answers_given']} answers given, {raw['n_skipped']} skipped; {_drawn(raw['sample'])}"
+    for estimate in found.estimates:
+        yield f"  {_estimate_line(estimate)}"
+    for agreement in found.agreement:
+        yield from _agreement_lines(agreement)
+
+
+def link_line(link: LinkRecord) -> str:
+    """Return whom a link is for, and until when."""
+    ended = f", ended {link.revoked_at}" if link.revoked_at else ""
+    return f"{link.id}  {link.name}, until {link.expires_at}{ended}"
+
+
+def _drawn(sample: Mapping[str, Any]) -> str:
+    return f"items: {sample['method']}, {sample['n']} of {sample['n_frame']}"
+
+
+def _estimate_line(one: Mapping[str, Any]) -> str:
+    name = one["name"] if one["answer"] is None else f"{one['name']}: {one['answer']}"
+    if one["estimate"] is None:
+        return f"{name} ? ({one['reason']}), n = {one['n']}"
+    new_data, this_set = one["new_data"], one["this_set"]
+    told = f"{name} {one['estimate']:.3g}"
+    told += f" [{new_data['lower']:.3g}, {new_data['upper']:.3g}] at {one['level']:.0%} new data" if new_data else ""
+    told += f" (this set [{this_set['lower']:.3g}, {this_set['upper']:.3g}])" if this_set else ""
+    return f"{told}, n = {one['n']}{_reason(one['reason'])}"
+
+
+def _agreement_lines(one: Mapping[str, Any]) -> Iterator[str]:
+    share = one["agreeing_share"]
+    told = "" if share is None else f"; {share:.1%} of pairs of answers are equal"
+    yield f"  agreement about {one['name']}: {_figure('alpha', one['krippendorff_alpha'], one['level'])}{told}"
+    for name, title in (("cohen_kappa", "Cohen's kappa"), ("fleiss_kappa", "Fleiss' kappa")):
+        if one[name]["value"] is not None:
+            yield f"    {_figure(title, one[name], one['level'])}"
+    if items := one["disagreements"]:
+        shown = ", ".join(item["item_id"] for item in items[:MOST_ITEMS])
+        yield f"    people differ about {len(items)} items, most about: {shown}"
+
+
+def _figure(title: str, figure: Mapping[str, Any], level: float) -> str:
+    if figure["value"] is None:
+        return f"{title} ?{_reason(figure['reason'])}"
+    ends = "" if figure["lower"] is None else f" [{figure['lower']:.3g}, {figure['upper']:.3g}] at {level:.0%}"
+    return f"{title} {figure['value']:.3g}{ends}, {figure['n_items']} items{_reason(figure['reason'])}"
+
+
+def _reason(reason: str | None) -> str:
+    return f" ({reason.replace('_', ' ')})" if reason else ""
