@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.evaluations.ingest.labels import PREFIX
+from evalsvc.evaluations.models import Evaluation
 from evalsvc.rest.problems import NotFound
 
 
@@ -26,3 +29,10 @@ def get_criteria(*, account: Account, id: uuid.UUID) -> AnnotationCriteria:
     if row is None:
         raise NotFound
     return row
+
+
+def labels_of_logs(*, account: Account, log_ids: Collection[str]) -> dict[tuple[str, uuid.UUID], Evaluation]:
+    """Return what people have said about logs, by log and criteria."""
+    rows = Evaluation.objects.filter(account=account, captured=True, log_id__in=log_ids)
+    labels = rows.filter(evaluation_type=Evaluation.Type.ANNOTATION, evaluator_id__startswith=PREFIX)
+    return {(str(row.log_id), uuid.UUID(row.evaluator_id.removeprefix(PREFIX))): row for row in labels.order_by("id")}

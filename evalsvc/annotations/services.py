@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from django.db import IntegrityError, transaction
@@ -93,9 +94,11 @@ def annotate(
     given: Given,
     created_at: datetime | None = None,
     criteria_field: str = "annotation_criteria_id",
+    place: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Keep what a person says about a log, trace, span or evaluation, in place of what was said by the same criteria.
 
+    `place` says where the label belongs, for things that no evaluation of a log says it of: outputs of experiments.
     Raises Invalid for a criteria (under `criteria_field`) that the account does not have or that is not asked of such
     things, for values that its type does not take, and for an evaluation that is not there.
     """
@@ -122,6 +125,7 @@ def annotate(
             text=value.text,
             explanation=given.explanation,
             created_at=None if created_at is None else in_zone(created_at),
+            place=place,
         )
         try:
             return keep_label(account=account, label=label)

@@ -46,10 +46,20 @@ def get_experiment(*, account: Account, id: int) -> Experiment:
 def get_plan(*, account: Account, id: int, lock: bool = False) -> ExperimentPlan:
     """Return the plan of an experiment; NotFound for a passive one too: it has nothing that runs."""
     rows = ExperimentPlan.objects.filter(account=account, experiment_id=id)
-    plan = (rows.select_for_update() if lock else rows.select_related("experiment", "dataset_version")).first()
+    plan = (rows.select_for_update() if lock else rows.select_related("experiment", "dataset_version__dataset")).first()
     if plan is None:
         raise NotFound()
     return plan
+
+
+def list_plans(*, account: Account, state: str | None = None, text: str | None = None) -> QuerySet[ExperimentPlan]:
+    """Return the account's planned experiments, newest first; with a state, and with a text in their name."""
+    rows = ExperimentPlan.objects.filter(account=account)
+    if state is not None:
+        rows = rows.filter(state=state)
+    if text:
+        rows = rows.filter(experiment__name__icontains=text)
+    return rows.select_related("account", "experiment", "dataset_version__dataset").order_by("-experiment_id")
 
 
 def list_configs(*, account: Account, experiment_id: int, with_deleted: bool = False) -> QuerySet[Config]:

@@ -12,6 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.experiments.models import Config, Output, Score
+from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
 from evalsvc.reviews.models import Review, ReviewItem
 from evalsvc.telemetry.models import Span
 
@@ -111,15 +112,8 @@ def _of_output(
         expected=_optional(example.expected) if example and review.show_expected else None,
         contexts=[readable_text(one) for one in (example.contexts or [])] if example else (),
         example_id=example.key if example else None,
-        label_of=("log", f"output-{first.pk}") if review.kind == Kind.OUTPUT else None,
-        place={
-            "app": None,
-            "experiment_id": first.experiment_id,
-            "dataset_id": None,
-            "trace_id": first.trace_id,
-            "span_id": first.span_id,
-            "dataset_sample_id": example.key if example else None,
-        },
+        label_of=(LOG, label_reference(first.pk)) if review.kind == Kind.OUTPUT else None,
+        place=label_place(first, example.key if example else None),
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evalsvc.client import Comparison, Live
-from evalsvc.experiments.admin.words import versus_words
 from evalsvc.experiments.decisions.step import step
+from evalsvc.experiments.reporting.words import versus_words
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, live, make_dataset, make_experiment, ok
 from tests.experiments.pushing import Runner, add, answering, post_next

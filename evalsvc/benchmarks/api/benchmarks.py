@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import checked, sent
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.benchmarks import services
 from evalsvc.benchmarks.api.answers import (
     BenchmarkAnswer,
@@ -24,11 +24,11 @@ from evalsvc.benchmarks.history import history_of
 from evalsvc.benchmarks.logic import changes_between, logic_of
 from evalsvc.benchmarks.models import MAX_NAME, Benchmark
 from evalsvc.benchmarks.selectors import get_benchmark, list_benchmarks, list_executions
-from evalsvc.experiments.api.bodies.plans import ConfigIn, ExperimentIn, PlanIn
-from evalsvc.experiments.api.bodies.strict import Strict
-from evalsvc.experiments.api.experiments import PlansExperiments
+from evalsvc.experiments.bodies.plans import ConfigIn, PlanIn
+from evalsvc.experiments.bodies.strict import Strict
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.plans import PlanSpec
+from evalsvc.experiments.planning import read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import answers_with, shape_of
@@ -72,15 +72,15 @@ class ExecutionsQuery(serializers.Serializer[Any]):
     cursor = StrictText(max_length=500, required=False)
 
 
-class AsksBenchmarks(PlansExperiments):
+class AsksBenchmarks(AccountView):
     """What freezing and executing share."""
 
     def resolved(self, plan: Mapping[str, Any], configs: list[Mapping[str, Any]]) -> tuple[PlanSpec, list[Candidate]]:
         """Resolve a plan and configs as those of an experiment."""
-        body = checked(ExperimentIn(data={"name": "benchmark", "plan": plan, "configs": configs}))
-        _, spec, candidates = self.planned(body)
-        assert spec is not None  # noqa: S101  there is a plan
-        return spec, candidates
+        asked = {"name": "benchmark", "plan": plan, "configs": configs}
+        planned = read_experiment(account=self.account, epoch=self.caller.admission.epoch, sent=asked)
+        assert planned.spec is not None  # noqa: S101  there is a plan
+        return planned.spec, planned.candidates
 
 
 class BenchmarksView(AsksBenchmarks):

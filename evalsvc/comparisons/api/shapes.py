@@ -11,8 +11,8 @@ from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.ranking import elo_view, ranking_view
 from evalsvc.comparisons.selectors import STATUSES, config_names_of, counts_of, error_codes_of
 from evalsvc.evaluations.wire.answer import digits
-from evalsvc.experiments.api.bodies.plans import PageIn
-from evalsvc.experiments.api.bodies.strict import Strict, at_most
+from evalsvc.experiments.bodies.plans import PageIn
+from evalsvc.experiments.bodies.strict import Strict, at_most
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, among, shape_of
 
 LARGEST_ID, MAX_NAMED = 2**63 - 1, 64

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.experiments.admin.words import (
+from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import live_view
+from evalsvc.experiments.reporting.references import references_of
+from evalsvc.experiments.reporting.words import (
     covers_words,
     describe_decision,
     headline,
@@ -20,10 +24,6 @@ from evalsvc.experiments.admin.words import (
     set_words,
     versus_words,
 )
-from evalsvc.experiments.inference.evidence import primary_metric
-from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import live_view
-from evalsvc.experiments.reporting.references import references_of
 
 State = Config.State
 IN_THE_RACE = (State.RUNNING, State.COMPLETED)

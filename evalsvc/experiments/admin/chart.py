@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.experiments.admin.board import Board, Scale
-from evalsvc.experiments.admin.words import number
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.live import looks_view
+from evalsvc.experiments.reporting.words import number
 from evalsvc.experiments.selectors import list_configs
 
 WIDTH, HEIGHT = 720, 240

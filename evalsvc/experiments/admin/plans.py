@@ -20,13 +20,13 @@ from evalsvc.experiments.admin.chart import chart_of
 from evalsvc.experiments.admin.forms import CloneForm
 from evalsvc.experiments.admin.listing import PlanList, StateFilter
 from evalsvc.experiments.admin.tradeoff import tradeoff_of
-from evalsvc.experiments.admin.words import number
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, clone, control
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import etag_of
 from evalsvc.experiments.reporting.results import rows_out
+from evalsvc.experiments.reporting.words import number
 from evalsvc.experiments.selectors import list_configs, list_outputs
 from evalsvc.experiments.services import start_experiment
 from evalsvc.rest.answering.pagination import page

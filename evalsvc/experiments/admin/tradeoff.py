@@ -8,11 +8,11 @@ from typing import Any
 
 from evalsvc.experiments.admin.board import Board, Scale
 from evalsvc.experiments.admin.chart import HEIGHT, WIDTH, across, up
-from evalsvc.experiments.admin.words import number
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.words import number
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.
 MOST_SCORES_OF_A_BOARD = 50_000

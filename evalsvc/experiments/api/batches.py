@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import batches
 from evalsvc.experiments.api.answers.outputs import BatchScores
-from evalsvc.experiments.api.bodies import plans
+from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import live_view

@@ -16,7 +16,7 @@ from evalsvc.experiments.api.answers.runs import (
     LabelledConfig,
     PromotionEffect,
 )
-from evalsvc.experiments.api.bodies import plans
+from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.decisions.labelling import label_config
 from evalsvc.experiments.decisions.promotion import promote_config

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.comparisons import ConfusionAnswer
-from evalsvc.experiments.api.bodies.plans import pointer
+from evalsvc.experiments.bodies.plans import pointer
 from evalsvc.experiments.inference.confusion import LabelQuestion, confusion_view, find_config
 from evalsvc.experiments.selectors import get_plan, list_configs
 from evalsvc.rest.answering.shapes import answers_with

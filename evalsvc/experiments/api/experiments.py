@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema
 from msgspec import structs
@@ -14,20 +14,14 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments import services
 from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import ExperimentAnswer, ExperimentPage, ExperimentPreview
-from evalsvc.experiments.api.bodies import plans
-from evalsvc.experiments.definition.checks.modes import check_modes
-from evalsvc.experiments.definition.checks.unmapped import check_components, check_known_components
-from evalsvc.experiments.definition.checks.unreadable import check_outputs
-from evalsvc.experiments.definition.configs import Candidate, expand
-from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
+from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.definition.ranges import warned
+from evalsvc.experiments.planning import PlannedExperiment, preview_experiment, read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.runner.preview import preview
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import answers_with
-from evalsvc.rest.problems import FieldError, Invalid
 
 ONE = answers_with(ExperimentAnswer)
 
@@ -35,28 +29,9 @@ ONE = answers_with(ExperimentAnswer)
 class PlansExperiments(AccountView):
     """What creating and previewing share."""
 
-    def read(self, request: Request) -> tuple[Mapping[str, Any], PlanSpec | None, list[Candidate]]:
+    def read(self, request: Request) -> PlannedExperiment:
         """Check the body and resolve its plan and configs."""
-        return self.planned(checked(plans.ExperimentIn(data=request.data)))
-
-    def planned(self, body: Mapping[str, Any]) -> tuple[Mapping[str, Any], PlanSpec | None, list[Candidate]]:
-        """Resolve the plan and the configs of a body of the right shape."""
-        wanted = body.get("configs") or []
-        if not body.get("plan"):
-            if wanted:
-                raise Invalid(FieldError("/configs", "Configs need a `plan`: a dataset and metrics."))
-            return body, None, []
-        spec = check_plan(account=self.account, epoch=self.caller.admission.epoch, body=body["plan"])
-        candidates = expand(wanted, account=self.account, pointer="/configs")
-        check_templates(account=self.account, version=spec.version, candidates=candidates)
-        check_components(spec.version, spec.metrics, spec.fields["sample"], candidates)
-        check_known_components(spec.version, spec.metrics, candidates)
-        check_modes(spec.fields["modes"], candidates)
-        check_outputs(spec.version, spec.metrics, spec.fields["sample"], candidates)
-        baseline = spec.fields.get("baseline")
-        if baseline and baseline not in [candidate.name for candidate in candidates]:
-            raise Invalid(FieldError("/plan/baseline", f"No config is named {baseline!r}."))
-        return body, spec, candidates
+        return read_experiment(account=self.account, epoch=self.caller.admission.epoch, sent=request.data)
 
 
 class ExperimentsView(PlansExperiments):
@@ -84,7 +59,8 @@ class ExperimentsView(PlansExperiments):
     @extend_schema(operation_id="create_experiment", tags=["experiments"], request=plans.ExperimentIn, responses=ONE)
     def post(self, request: Request) -> Response:
         """Create an experiment. With a `plan` it can be started, at once if the plan says `start`."""
-        body, spec, candidates = self.read(request)
+        planned = self.read(request)
+        body, spec = planned.body, planned.spec
         start = bool(body.get("plan") and body["plan"]["start"])
         experiment = services.create_experiment(
             account=self.account,
@@ -94,7 +70,7 @@ class ExperimentsView(PlansExperiments):
             tags=body.get("tags"),
             metadata=body.get("metadata"),
             plan=spec,
-            candidates=candidates,
+            candidates=planned.candidates,
             start=start,
             actor=self.caller.actor,
         )
@@ -118,18 +94,7 @@ class PreviewView(PlansExperiments):
     )
     def post(self, request: Request) -> Response:
         """Count the configs, queries, tokens and cost of an experiment; nothing is stored and nothing asked."""
-        _, spec, candidates = self.read(request)
-        if spec is None:
-            raise Invalid(FieldError("/plan", "A preview needs a plan."))
-        answer = preview(
-            account=self.account,
-            version=spec.version,
-            candidates=candidates,
-            budget_queries=spec.fields.get("budget_queries"),
-            limit=spec.fields.get("limit"),
-            modes=spec.fields.get("modes"),
-        )
-        return Response(warned(answer, spec.version, spec.metrics))
+        return Response(preview_experiment(account=self.account, planned=self.read(request)))
 
 
 class ExperimentView(AccountView):

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.live import DecisionPage, LiveAnswer, LooksAnswer, RecountAnswer
-from evalsvc.experiments.api.bodies import plans
+from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.maintenance.recount import recount
 from evalsvc.experiments.reporting.live import decision_out, etag_of, live_view, looks_view
 from evalsvc.experiments.reporting.references import references_of

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import MetricPage, PostedScores, ScoredMetric
-from evalsvc.experiments.api.bodies import plans
+from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner import additions

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api.answers.outputs import LeaseAnswer, LeasedExample, LeasedUnit, OutputsAnswer
-from evalsvc.experiments.api.bodies import outputs
+from evalsvc.experiments.bodies import outputs
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.push import units

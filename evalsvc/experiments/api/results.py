@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.outputs import OutputPage
-from evalsvc.experiments.api.bodies import plans
+from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
 from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
 from evalsvc.experiments.selectors import get_config, get_plan

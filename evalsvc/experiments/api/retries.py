@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api.answers.retries import RetriedConfig, RetryAnswer
-from evalsvc.experiments.api.bodies.plans import read_digits
-from evalsvc.experiments.api.bodies.strict import Strict
+from evalsvc.experiments.bodies.plans import read_digits
+from evalsvc.experiments.bodies.strict import Strict
 from evalsvc.experiments.models import Retry
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.retrying import order_retry

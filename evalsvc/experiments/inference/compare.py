@@ -146,16 +146,21 @@ def compare(first: ComparisonSide, second: ComparisonSide, *, offset: int, limit
     Only examples below both watermarks count. Within one experiment words and intervals hold for all its comparisons
     together, and words rest on examples that neither designer can have seen.
     """
-    facts = facts_of(first, second)
-    paired = paired_sql(first, second)
-    with hash_joins() as cursor:
-        cursor.execute(paired + ROWS, facts)
-        rows = cursor.fetchall()
+    view = difference_view(first, second)
+    facts = facts_of(first, second) | {"offset": offset, "limit": limit + 1}
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(paired + EXAMPLES, facts | {"offset": offset, "limit": limit + 1})
+        cursor.execute(paired_sql(first, second) + EXAMPLES, facts)
         examples = [_example_out(row, first.metric) for row in cursor.fetchall()]
+    return view | {"examples": examples[:limit]}, len(examples) > limit
+
+
+def difference_view(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
+    """Return the comparison without its examples."""
+    with hash_joins() as cursor:
+        cursor.execute(paired_sql(first, second) + ROWS, facts_of(first, second))
+        rows = cursor.fetchall()
     n_common = count_common(first, second)
-    view = {
+    return {
         "a": first.out(),
         "b": second.out(),
         "metric": first.metric.name,
@@ -165,9 +170,7 @@ def compare(first: ComparisonSide, second: ComparisonSide, *, offset: int, limit
         **_shares(first, second, n_common, len(rows)),
         "comparison": _comparison(first, second, rows, n_common),
         "warnings": list(pairing_warnings(first, second, n_common)),
-        "examples": examples[:limit],
     }
-    return view, len(examples) > limit
 
 
 def paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: bool = False) -> str:

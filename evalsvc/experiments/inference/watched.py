@@ -82,12 +82,18 @@ def watch(
     plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
 ) -> dict[tuple[int, str], WatchedIntervals]:
     """Return the intervals of these metrics of these configs, up to each config's watermark, by one query."""
-    wanted = [(config, metric) for config in configs for metric in metrics if config.watermark]
-    states = {(config.pk, metric.name): _state(plan, config, metric) for config, metric in wanted}
-    due = [(config, metric) for config, metric in wanted if states[config.pk, metric.name].upto < config.watermark]
+    return watch_all([(plan, config, metric) for config in configs for metric in metrics])
+
+
+def watch_all(wanted: Iterable[tuple[ExperimentPlan, Config, Metric]]) -> dict[tuple[int, str], WatchedIntervals]:
+    """Return the same of configs of several experiments, by one query."""
+    begun = [(plan, config, metric) for plan, config, metric in wanted if config.watermark]
+    states = {(config.pk, metric.name): _state(plan, config, metric) for plan, config, metric in begun}
+    watched = [(config, metric) for _, config, metric in begun]
+    due = [(config, metric) for config, metric in watched if states[config.pk, metric.name].upto < config.watermark]
     found = _read(due, states)
     views = {}
-    for config, metric in wanted:
+    for config, metric in watched:
         state = states[config.pk, metric.name]
         with state.lock:
             rows = [row for pos, *row in found.get((config.pk, metric.name), ()) if pos >= state.upto]

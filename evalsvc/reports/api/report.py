@@ -15,8 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api.bodies.aggregates import AggregatesIn
 from evalsvc.experiments.api.shapes import plan_out
+from evalsvc.experiments.bodies.aggregates import AggregatesIn
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.reports.api.answers import ReportAnswer
 from evalsvc.reports.content.gathering import ReportQuestion, gather_report

@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from evalsvc.experiments.api.bodies.plans import read_digits
-from evalsvc.experiments.api.bodies.strict import Strict
+from evalsvc.experiments.bodies.plans import read_digits
+from evalsvc.experiments.bodies.strict import Strict
 from evalsvc.rest.bodies.fields import StrictText
 
 MAX_EXPERIMENTS = 20

@@ -1,11 +1,12 @@
-"""The words of the board: every number says what it is about, new data before this set."""
+"""The words of boards and comparisons: every number says what it is about, new data before this set."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from evalsvc.accounts.admin.base import shorten
+from django.utils.text import Truncator
+
 from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE
 
 MINUS = "\N{MINUS SIGN}"
@@ -108,7 +109,7 @@ def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> 
     words = f"{found['word'] or NO_VERDICT}: {number(shown['delta'], signed=True)}"
     if ends is not None and ends["lower"] is not None:
         words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
-    other = shorten(titles.get(found["config_id"], "a deleted config"), 40)
+    other = Truncator(titles.get(found["config_id"], "a deleted config")).chars(40)
     words += f", {found['n']} pair{'' if found['n'] == 1 else 's'} with {other}"
     return words, [aside for aside in (difference_words(found), look_words(found), outlook_words(found)) if aside]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from evalsvc.experiments.api.bodies.strict import LARGEST, Strict, at_most
+from evalsvc.experiments.bodies.strict import LARGEST, Strict, at_most
 from evalsvc.experiments.runner.push.units import ERROR_TYPES
 from evalsvc.rest.bodies.fields import HexId
 

@@ -1,0 +1,39 @@
+"""Look at an upload before it is kept: its first rows, how many there are, and what is wrong with which line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from evalsvc.datasets.importers.reading import Upload, read_upload
+from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.rest.problems import FieldError, Invalid
+
+N_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPreview:
+    """What an upload would become. `n` is None where errors ended the reading."""
+
+    format: str | None
+    rows: list[ExampleRow]
+    n: int | None
+    errors: tuple[FieldError, ...] = ()
+
+
+def preview_upload(upload: Upload, *, n_shown: int = N_LOOKED_AT) -> UploadPreview:
+    """Read an upload to its end and keep nothing; what is wrong with it is returned, not raised."""
+    format: str | None = None
+    rows: list[ExampleRow] = []
+    try:
+        format, found = read_upload(upload)
+        rows.extend(islice(found, n_shown))
+        return UploadPreview(format, rows, len(rows) + _counted(found))
+    except Invalid as refused:
+        return UploadPreview(format, rows, None, tuple(refused.errors))
+
+
+def _counted(rows: Iterable[ExampleRow]) -> int:
+    return sum(1 for _ in rows)

@@ -1,0 +1,65 @@
+"""From what somebody sends to an experiment that can be stored, or previewed: its shape first, then its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.views import checked
+from evalsvc.experiments.bodies.plans import ExperimentIn
+from evalsvc.experiments.definition.checks.modes import check_modes
+from evalsvc.experiments.definition.checks.unmapped import check_components, check_known_components
+from evalsvc.experiments.definition.checks.unreadable import check_outputs
+from evalsvc.experiments.definition.configs import Candidate, expand
+from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
+from evalsvc.experiments.definition.ranges import warned
+from evalsvc.experiments.runner.preview import preview
+from evalsvc.rest.problems import FieldError, Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedExperiment:
+    """A checked body with what its plan and configs come to; without a plan it is a name for evaluations."""
+
+    body: Mapping[str, Any]
+    spec: PlanSpec | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+def read_experiment(*, account: Account, epoch: str | None, sent: Any) -> PlannedExperiment:
+    """Check what was sent, and resolve its plan and configs. Raises Invalid with pointers."""
+    body = checked(ExperimentIn(data=sent))
+    wanted = body.get("configs") or []
+    if not body.get("plan"):
+        if wanted:
+            raise Invalid(FieldError("/configs", "Configs need a `plan`: a dataset and metrics."))
+        return PlannedExperiment(body)
+    spec = check_plan(account=account, epoch=epoch, body=body["plan"])
+    candidates = expand(wanted, account=account, pointer="/configs")
+    check_templates(account=account, version=spec.version, candidates=candidates)
+    check_components(spec.version, spec.metrics, spec.fields["sample"], candidates)
+    check_known_components(spec.version, spec.metrics, candidates)
+    check_modes(spec.fields["modes"], candidates)
+    check_outputs(spec.version, spec.metrics, spec.fields["sample"], candidates)
+    baseline = spec.fields.get("baseline")
+    if baseline and baseline not in [candidate.name for candidate in candidates]:
+        raise Invalid(FieldError("/plan/baseline", f"No config is named {baseline!r}."))
+    return PlannedExperiment(body, spec, candidates)
+
+
+def preview_experiment(*, account: Account, planned: PlannedExperiment) -> dict[str, Any]:
+    """Count the configs, queries, tokens and cost of an experiment. Raises Invalid for one without a plan."""
+    spec = planned.spec
+    if spec is None:
+        raise Invalid(FieldError("/plan", "A preview needs a plan."))
+    answer = preview(
+        account=account,
+        version=spec.version,
+        candidates=planned.candidates,
+        budget_queries=spec.fields.get("budget_queries"),
+        limit=spec.fields.get("limit"),
+        modes=spec.fields.get("modes"),
+    )
+    return dict(warned(answer, spec.version, spec.metrics))

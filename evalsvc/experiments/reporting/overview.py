@@ -1,0 +1,87 @@
+"""Many experiments at a glance: who leads each and by what, how far it has come, and what it has cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.experiments.inference.comparisons import read_comparisons
+from evalsvc.experiments.inference.estimates import Tally, figures, needs_series
+from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.standing import leader_of
+from evalsvc.experiments.inference.watched import watch_all
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import queries_of, tally_in
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentOverview:
+    """What the configs of an experiment add up to."""
+
+    leader: Config | None
+    figures: Mapping[str, Any] | None
+    """The leader's numbers of the primary metric, as the live view has them; None without a leader."""
+    n: int
+    n_configs: int
+    n_running: int
+    n_done: int
+    n_to_do: int
+    n_queries: int
+    cost: float
+
+
+def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
+    """Return the overview of each experiment: four queries, however many there are."""
+    configs: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
+    rows = Config.objects.filter(experiment__in=list(configs)).exclude(state=Config.State.DELETED)
+    for config in rows.order_by("arrival"):
+        configs[config.experiment_id].append(config)
+    tallies = _tallies(plans, configs)
+    commons = read_comparisons(*configs)
+    leaders = {plan.pk: leader_of(plan, configs[plan.pk], tallies, commons) for plan in plans}
+    watched = watch_all(_coming(plans, leaders))
+    found = {}
+    for plan in plans:
+        leader, metric = leaders[plan.pk], primary_metric(plan)
+        tally = tallies[leader.pk] if leader else None
+        seen = watched.get((leader.pk, metric.name)) if leader else None
+        shown = figures(plan, metric, tally, seen) if tally else None
+        found[plan.pk] = _overview(plan, configs[plan.pk], leader, shown, tally.sums.n if tally else 0)
+    return found
+
+
+def _tallies(plans: Sequence[ExperimentPlan], configs: Mapping[int, Sequence[Config]]) -> dict[int, Tally]:
+    rows = Aggregate.objects.filter(config__experiment__in=list(configs)).exclude(scope=Aggregate.Scope.ALL)
+    sums = {(row.config_id, row.metric, row.scope): row for row in rows}
+    return {
+        config.pk: tally_in(plan, config, primary_metric(plan), sums) for plan in plans for config in configs[plan.pk]
+    }
+
+
+def _coming(plans: Sequence[ExperimentPlan], leaders: Mapping[int, Config | None]) -> Iterable[Any]:
+    """Name the leaders whose intervals follow the order of their scores."""
+    for plan in plans:
+        leader, metric = leaders[plan.pk], primary_metric(plan)
+        if leader is not None and leader.watermark < plan.n_examples and needs_series(metric):
+            yield plan, leader, metric
+
+
+def _overview(
+    plan: ExperimentPlan,
+    configs: Sequence[Config],
+    leader: Config | None,
+    shown: Mapping[str, Any] | None,
+    n: int,
+) -> ExperimentOverview:
+    return ExperimentOverview(
+        leader=leader,
+        figures=shown,
+        n=n,
+        n_configs=len(configs),
+        n_running=sum(config.state == Config.State.RUNNING for config in configs),
+        n_done=sum(config.n_ok + config.n_error for config in configs),
+        n_to_do=plan.run_length * len(configs),
+        n_queries=sum(queries_of(config) for config in configs),
+        cost=sum(config.cost for config in configs),
+    )

@@ -1,0 +1,165 @@
+"""Examples with what several configs answered, beside each other: where they differ, by slice, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.db import connections
+
+from evalsvc.experiments.inference.aggregates.axes import Axes, read_axes
+from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
+from evalsvc.experiments.inference.compare import ComparisonSide, facts_of, paired_sql
+from evalsvc.experiments.inference.labels import label_sql, part_of_example
+from evalsvc.experiments.models import Config, Output, Score
+from evalsvc.experiments.reporting.results import score_out
+from evalsvc.tenancy.scope import current_role
+
+Show = Literal["all", "differ", "better", "worse", "unpaired"]
+# From how the first did against the second; `sign` turns it round where less is better.
+CONDITIONS: dict[str, str] = {
+    "all": "true",
+    "differ": "(p.value IS DISTINCT FROM p.other OR p.error_code IS DISTINCT FROM p.other_error)",
+    "better": "%(sign)s * (p.value - p.other) > 0",
+    "worse": "%(sign)s * (p.value - p.other) < 0",
+    "unpaired": "(p.value IS NULL) <> (p.other IS NULL)",
+}
+COUNTED = f"SELECT {', '.join(f'count(*) FILTER (WHERE {one})' for one in CONDITIONS.values())} FROM paired p"  # noqa: S608  # nosec B608  conditions are ours
+PART = part_of_example("metadata").replace("%s", "%(path)s")
+LABEL = label_sql("q.found", json="json")
+PICKED = f"""
+SELECT e.key, e.position, e.input, e.expected, e.contexts, e.metadata, p.pos, p.other_pos, p.value, p.other
+FROM paired p JOIN datasets_example e ON e.id = p.example_id
+CROSS JOIN LATERAL (SELECT {PART} AS found OFFSET 0) q
+WHERE <condition> AND (%(label)s::text IS NULL OR {LABEL} = %(label)s)
+ORDER BY coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,
+  abs(p.value - p.other) DESC NULLS LAST, p.pos
+OFFSET %(offset)s LIMIT %(limit)s
+"""  # noqa: S608  # nosec B608  conditions are ours
+KEYS = """
+SELECT DISTINCT k.key FROM (
+  SELECT metadata FROM datasets_example WHERE version_id = %s AND position < %s AND json_typeof(metadata) = 'object'
+) e CROSS JOIN LATERAL json_object_keys(e.metadata) k(key) ORDER BY 1 LIMIT %s
+"""
+SAMPLED, MOST_KEYS, MOST_SLICES = 100, 20, 12
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSelection:
+    """Which examples are shown: by how the first did against the second, and of which slice."""
+
+    show: Show = "all"
+    by: str | None = None
+    label: str | None = None
+    offset: int = 0
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySideAnswer:
+    """What one config answered to an example; `output` is None where it has not come, or was deleted."""
+
+    config_id: int
+    pos: int
+    output: Output | None
+    scores: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySideExample:
+    """One example with the answers of all that are compared, the first two first."""
+
+    key: str
+    position: int
+    input: Any
+    expected: Any
+    contexts: Any
+    metadata: Mapping[str, Any]
+    difference: float | None
+    """First minus second on the metric that is compared, positive where the first is better."""
+    answers: Sequence[SideBySideAnswer]
+
+
+def count_by_outcome(first: ComparisonSide, second: ComparisonSide) -> dict[str, int]:
+    """Count the paired examples of each kind that `show` names."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(paired_sql(first, second) + COUNTED, _facts(first, second))
+        return dict(zip(CONDITIONS, cursor.fetchone(), strict=True))
+
+
+def compared_examples(
+    first: ComparisonSide, second: ComparisonSide, wanted: ExampleSelection, others: Sequence[Config] = ()
+) -> tuple[list[SideBySideExample], bool]:
+    """Return a page of examples and whether there are more; those that differ come first.
+
+    `others` are further configs of the first one's experiment, shown beside the two.
+    """
+    facts = _facts(first, second)
+    path = list(path_of(wanted.by)) if wanted.by else []
+    label = wanted.label if wanted.by else None
+    named = {"path": path, "label": label, "offset": wanted.offset, "limit": wanted.limit + 1}
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(
+            paired_sql(first, second) + PICKED.replace("<condition>", CONDITIONS[wanted.show]), facts | named
+        )
+        rows = cursor.fetchall()
+    shown = rows[: wanted.limit]
+    places = {(first.config.pk, row[6]) for row in shown} | {(second.config.pk, row[7]) for row in shown}
+    places |= {(config.pk, row[6]) for config in others for row in shown}
+    answers = answers_at(places)
+    sign = 1.0 if first.metric.higher_is_better else -1.0
+    sides = (first.config.pk, second.config.pk, *(config.pk for config in others))
+    return [_example(row, sides, answers, sign) for row in shown], len(rows) > wanted.limit
+
+
+def _facts(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
+    return facts_of(first, second) | {"sign": 1 if first.metric.higher_is_better else -1}
+
+
+def _example(
+    row: Sequence[Any], sides: Sequence[int], answers: Mapping[tuple[int, int], SideBySideAnswer], sign: float
+) -> SideBySideExample:
+    key, position, sent, expected, contexts, metadata, pos, other_pos, value, other = row
+    found = [
+        answers.get(place) or SideBySideAnswer(*place, None, {})
+        for place in ((config, other_pos if i == 1 else pos) for i, config in enumerate(sides))
+    ]
+    difference = None if value is None or other is None else sign * (value - other) + 0.0
+    return SideBySideExample(key, position, sent, expected, contexts, metadata, difference, found)
+
+
+def answers_at(places: set[tuple[int, int]]) -> dict[tuple[int, int], SideBySideAnswer]:
+    """Return what was answered at these places (config, position), with all scores: two queries."""
+    configs, positions = {config for config, _ in places}, {pos for _, pos in places}
+    outputs = Output.objects.filter(config_id__in=configs, pos__in=positions)
+    scores: dict[tuple[int, int], dict[str, Any]] = {}
+    for score in Score.objects.filter(config_id__in=configs, pos__in=positions):
+        scores.setdefault((score.config_id, score.pos), {})[score.metric] = score_out(score)
+    by_place = {(output.config_id, output.pos): output for output in outputs}
+    return {place: SideBySideAnswer(*place, by_place.get(place), scores.get(place, {})) for place in places}
+
+
+def metadata_keys(version_id: int) -> list[str]:
+    """Return the keys that the first examples of a dataset version have in their metadata."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(KEYS, [version_id, SAMPLED, MOST_KEYS])
+        return [key for (key,) in cursor.fetchall()]
+
+
+def path_of(name: str) -> tuple[str, ...]:
+    """Return where in the metadata a slice's label lies. Raises Invalid for anything but `metadata.<key>`."""
+    topic = read_axes([name]).topic
+    return topic[1] if topic else ()
+
+
+def slices_between(first: ComparisonSide, second: ComparisonSide, by: str) -> dict[str, Any]:
+    """Return both configs in each slice with the difference, the first minus the second; all intervals hold together.
+
+    Both must have run over one dataset version; the second is the one that differences are counted from.
+    """
+    topic = read_axes([by]).topic
+    question = AggregateQuestion([second.metric, first.metric], Axes(topic), first.plan.level, MOST_SLICES)
+    runs = [SlicedRun(second.plan, [second.config]), SlicedRun(first.plan, [first.config])]
+    found: dict[str, Any] = aggregate_table(runs, question, is_paired=True)
+    return found
