@@ -170,6 +170,7 @@ INSTALLED_APPS = [
     "evalsvc.gates",
     "evalsvc.benchmarks",
     "evalsvc.reports",
+    "evalsvc.guides",
     "evalsvc.ops",
 ]
 AUTH_USER_MODEL = "accounts.User"
@@ -236,7 +237,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/v1",
-    # The order of the page at /docs/: what people come for stands first.
+    # The order of the page at /docs/reference: what people come for stands first.
     "TAGS": [
         {"name": "evaluations", "description": "Judge samples, and keep, find and delete verdicts."},
         {"name": "history", "description": "The captured scores of one evaluator and profile, and how sure they are."},

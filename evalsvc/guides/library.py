@@ -1,0 +1,86 @@
+"""Which guides there are, in which order, and where each is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+# Beside the program, in a checkout and where it is laid out to run.
+FOLDER = Path(__file__).resolve().parents[2] / "docs"
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
+    "Is this answer good?": ("evaluators", "judges", "connections", "prompts", "reviews"),
+    "Is this version better?": ("experiments", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
+    "Move in": ("patronus", "moving-in", "openai-graders"),
+    "Look up": ("api", "events"),
+    "Run it for others": ("deploy", "settings", "admin", "security", "operations", "monitoring", "sizing"),
+    "How it is made": ("architecture", "benchmarks", "adr/README"),
+}
+"""The front page, group by group. What is not named here is reached from one that is."""
+
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9][A-Za-z0-9-]*)?")
+# The service writes this page itself: the codes that it really has.
+SERVED_ELSEWHERE = frozenset({"errors"})
+_title = re.compile(r"^# (.+)$", re.MULTILINE)
+_comment = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """One page of `docs/`, by the path that names it there, without its ending."""
+
+    slug: str
+    title: str
+    text: str
+
+    @property
+    def url(self) -> str:
+        """Return its address."""
+        return f"/docs/{self.slug}"
+
+    @property
+    def introduction(self) -> str:
+        """Return its first paragraph as plain text, to say on other pages what it is about."""
+        after = self.text.partition("\n")[2].strip()
+        return without_marks(after.partition("\n\n")[0])
+
+    @property
+    def is_decision(self) -> bool:
+        """Say whether it tells builders why, and not users how."""
+        return self.slug.startswith("adr/")
+
+
+def without_marks(markdown: str) -> str:
+    """Return text without the marks of Markdown, on one line."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"<[^>]+>", "", markdown))
+    return " ".join(re.sub(r"[`*|]|^#+ |^```\w*", "", text, flags=re.MULTILINE).split())
+
+
+def find_guide(slug: str) -> Guide | None:
+    """Return a guide by its path below `docs/`, or None. Nothing outside of that folder has a name here."""
+    return library().get(slug) if SLUG.fullmatch(slug) else None
+
+
+def grouped_guides() -> Iterator[tuple[str, list[Guide]]]:
+    """Yield the groups of the front page, as far as their guides are there."""
+    known = library()
+    for name, slugs in GROUPS.items():
+        if guides := [known[slug] for slug in slugs if slug in known]:
+            yield name, guides
+
+
+@cache
+def library() -> dict[str, Guide]:
+    """Return all guides by their slugs. They are read once: they come with the version that runs."""
+    found = (_read(path) for path in sorted(FOLDER.rglob("*.md")))
+    return {guide.slug: guide for guide in found if guide.slug not in SERVED_ELSEWHERE}
+
+
+def _read(path: Path) -> Guide:
+    slug = path.relative_to(FOLDER).with_suffix("").as_posix()
+    text = _comment.sub("", path.read_text(encoding="utf-8"))
+    found = _title.search(text)
+    return Guide(slug, without_marks(found[1]) if found else slug, text)

@@ -1,0 +1,114 @@
+"""A guide as HTML: headings that can be linked to, and links that lead to pages of the service."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from evalsvc.guides.library import SERVED_ELSEWHERE, Guide, library
+
+_LISTED_LEVELS = ("h2", "h3")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading that the list of contents shows."""
+
+    tag: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A guide as HTML, and its headings."""
+
+    html: SafeString
+    headings: tuple[Heading, ...]
+
+
+@lru_cache(maxsize=256)
+def render_guide(slug: str) -> Rendered:
+    """Return a guide as HTML; KeyError when there is none.
+
+    The texts are those of this version and no one else's, so HTML in them is taken as it is.
+    """
+    guide = library()[slug]
+    reader = MarkdownIt("commonmark").enable("table")
+    tokens = reader.parse(guide.text)
+    headings = tuple(_name_headings(tokens))
+    _turn_links(guide, tokens)
+    _wrap_tables(tokens)
+    # Long lines scroll, by keyboard too.
+    html = reader.renderer.render(tokens, reader.options, {}).replace("<pre>", '<pre tabindex="0">')
+    return Rendered(mark_safe(html), tuple(one for one in headings if one.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
+
+
+def anchor_of(heading: str) -> str:
+    """Return the fragment that leads to a heading, as code hosts derive it, so that links hold there and here."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            text = "".join(one.content for one in inline.children or () if one.type in ("text", "code_inline"))
+            anchor = anchor_of(text)
+            opening.attrSet("id", anchor)
+            yield Heading(opening.tag, anchor, text)
+
+
+def _turn_links(guide: Guide, tokens: Sequence[Token]) -> None:
+    for inline in tokens:
+        if inline.children:
+            inline.children = list(_linked(guide, inline.children))
+
+
+def _linked(guide: Guide, children: Sequence[Token]) -> Iterator[Token]:
+    """Yield what a line is made of. A link to a file that is no guide leads nowhere here, so its text alone is left."""
+    is_dropped = False
+    for token in children:
+        if token.type == "link_open":
+            target = _target(guide, str(token.attrGet("href") or ""))
+            is_dropped = target is None
+            if target is not None:
+                token.attrSet("href", target)
+        if is_dropped and token.type in ("link_open", "link_close"):
+            continue
+        yield token
+
+
+def _target(guide: Guide, href: str) -> str | None:
+    if href.startswith(("#", "/", "https://", "http://", "mailto:")):
+        return href
+    path, hash_, fragment = href.partition("#")
+    if not path.endswith(".md"):
+        return None
+    slug = posixpath.normpath(posixpath.join(posixpath.dirname(guide.slug), path.removesuffix(".md")))
+    if slug not in library() and slug not in SERVED_ELSEWHERE:
+        return None
+    return f"/docs/{slug}{hash_}{fragment}"
+
+
+def _wrap_tables(tokens: list[Token]) -> None:
+    """Let wide tables scroll by themselves, by pointer and by keyboard."""
+    n_tables = sum(token.type == "table_open" for token in tokens)
+    for i in range(len(tokens) - 1, -1, -1):
+        if tokens[i].type == "table_open":
+            label = f"Table {n_tables}"
+            tokens.insert(i, _html(f'<div class="guide-table" role="region" aria-label="{label}" tabindex="0">'))
+            n_tables -= 1
+        elif tokens[i].type == "table_close":
+            tokens.insert(i + 1, _html("</div>"))
+
+
+def _html(content: str) -> Token:
+    return Token("html_block", "", 0, content=content)

@@ -1,0 +1,121 @@
+"""Search the guides: sections of guides that hold every word asked for, the best first."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from evalsvc.guides.library import Guide, library, without_marks
+from evalsvc.guides.rendering import anchor_of
+
+LONGEST_QUERY = 200
+MOST_WORDS = 10
+MOST_FOUND = 30
+_AROUND = 110
+_heading = re.compile(r"^(#{1,4}) (.+)$", re.MULTILINE)
+_fence = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a guide under one heading."""
+
+    guide: Guide
+    heading: str
+    anchor: str
+    text: str
+    folded: str
+
+    @property
+    def url(self) -> str:
+        """Return its address."""
+        return f"{self.guide.url}#{self.anchor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A section that was found, with the words in their place."""
+
+    section: Section
+    excerpt: SafeString
+
+
+def search_guides(query: str) -> list[Hit]:
+    """Return sections with a word of a query, or one that begins so, from guides that hold all of them; at most 30.
+
+    The best stand first: a word in the title or the heading counts more than one in the text, one that is only
+    elsewhere in the guide counts little, and a decision less than a guide.
+    """
+    words = re.findall(r"[\w./-]+", query[:LONGEST_QUERY].casefold())[:MOST_WORDS]
+    if not words:
+        return []
+    counts = [[_count(word, section) for word in words] for section in sections()]
+    # A word that is everywhere says little (inverse document frequency).
+    weights = [math.log(1 + len(counts) / (1 + sum(map(bool, column)))) for column in zip(*counts, strict=True)]
+    scored = [
+        (score, i, section)
+        for i, (section, found) in enumerate(zip(sections(), counts, strict=True))
+        if (score := _score(section, words, found, weights))
+    ]
+    best = sorted(scored, key=lambda one: (-one[0], one[1]))[:MOST_FOUND]
+    return [Hit(section, _excerpt(section.text, words)) for _, _, section in best]
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    """Return all sections of all guides, in their order."""
+    return tuple(section for guide in library().values() for section in _split(guide))
+
+
+def _split(guide: Guide) -> list[Section]:
+    # Comments of a shell look like headings.
+    hidden = _fence.sub(lambda block: re.sub(r"^#", " ", block[0], flags=re.MULTILINE), guide.text)
+    found = list(_heading.finditer(hidden))
+    ends = [one.start() for one in found[1:]] + [len(hidden)]
+    return [
+        _section(guide, without_marks(one[2]), hidden[one.end() : end]) for one, end in zip(found, ends, strict=True)
+    ]
+
+
+def _section(guide: Guide, heading: str, body: str) -> Section:
+    text = without_marks(body)
+    return Section(guide, heading, anchor_of(heading), text, f"{heading} {text}".casefold())
+
+
+def _count(word: str, section: Section) -> int:
+    return len(re.findall(rf"(?<!\w){re.escape(word)}", section.folded)) if word in section.folded else 0
+
+
+def _score(section: Section, words: list[str], counts: list[int], weights: list[float]) -> float:
+    """Return how well a section fits, and zero when a word is missing in all of its guide."""
+    if not any(counts) or not all(word in _folded(section.guide.slug) for word in words):
+        return 0.0
+    title, heading = section.guide.title.casefold(), section.heading.casefold()
+    total = 0.1
+    for word, n, weight in zip(words, counts, weights, strict=True):
+        total += weight * (math.log1p(n) + 3 * (word in heading) + 2 * (word in title)) if n else -weight
+    return max(total, 0.1) * (0.3 if section.guide.is_decision else 1.0)
+
+
+@cache
+def _folded(slug: str) -> str:
+    return library()[slug].text.casefold()
+
+
+def _excerpt(text: str, words: list[str]) -> SafeString:
+    pattern = re.compile("|".join(re.escape(word) for word in words), re.IGNORECASE)
+    first = pattern.search(text)
+    begin = max(0, (first.start() if first else 0) - _AROUND)
+    shown = text[begin : begin + 3 * _AROUND]
+    parts = [("…" if begin else "", "")]
+    end = 0
+    for found in pattern.finditer(shown):
+        parts.append((shown[end : found.start()], found[0]))
+        end = found.end()
+    parts.append((shown[end:] + ("…" if begin + len(shown) < len(text) else ""), ""))
+    return format_html_join("", "{}<mark>{}</mark>", parts)

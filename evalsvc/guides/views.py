@@ -1,0 +1,37 @@
+"""The pages of the guides. Anyone may read them: they say nothing of any account."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from evalsvc.guides.library import find_guide, grouped_guides
+from evalsvc.guides.rendering import render_guide
+from evalsvc.guides.searching import LONGEST_QUERY, search_guides
+
+
+@require_safe
+def guides_page(request: HttpRequest) -> HttpResponse:
+    """Show all guides by what they are for."""
+    return render(request, "guides/index.html", {"groups": list(grouped_guides())})
+
+
+@require_safe
+def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show one guide; an address with the ending of a file leads to the one without."""
+    if slug.endswith(".md"):
+        return redirect("guide", slug.removesuffix(".md"))
+    guide = find_guide(slug)
+    if guide is None:
+        raise Http404
+    context = {"guide": guide, "rendered": render_guide(guide.slug), "groups": list(grouped_guides())}
+    return render(request, "guides/guide.html", context)
+
+
+@require_safe
+def guide_search_page(request: HttpRequest) -> HttpResponse:
+    """Show which sections hold the words of `q`."""
+    query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
+    context = {"query": query, "hits": search_guides(query), "groups": list(grouped_guides())}
+    return render(request, "guides/search.html", context)
