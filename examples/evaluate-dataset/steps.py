@@ -37,7 +37,8 @@ with Client() as client:
     # Aggregate: by a metadata value; all intervals of the table hold together.
     by_topic = {"by": "metadata.topic", "metric": "accuracy", "config": "good words"}
     for row in api.transport.get(f"/v1/experiments/{run.id}/aggregates", by_topic)["rows"]:
-        print("aggregate", row["values"]["metadata.topic"], row["value"], [row["lower"], row["upper"]], "n =", row["n"])
+        interval = f"{row['value']:.3g} [{row['lower']:.3g}, {row['upper']:.3g}]"
+        print("aggregate", row["values"]["metadata.topic"], interval, "n =", row["n"])
 
     # Compare: example by example.
     print("compare", client.compare(result, run.result("always negative"), metric="accuracy"))

@@ -112,7 +112,7 @@ def test_what_has_no_number_is_not_drawn() -> None:
 
 def test_a_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigurationError, match=r"evalsvc\[notebook\]"):
+    with pytest.raises(ConfigurationError, match="pip install matplotlib"):
         results()["result"].plot()
 
 

@@ -126,7 +126,7 @@ def plot_spans(spans: Sequence[DrawnInterval], ax: Axes | None = None) -> Axes:
         raise ConfigurationError(
             "matplotlib is not installed.",
             code="no_matplotlib",
-            remedy='`pip install "evalsvc[notebook]"`; without it, results draw themselves in notebooks.',
+            remedy="`pip install matplotlib`; without it, results draw themselves in notebooks.",
         ) from exc
     axes: Any = pyplot.subplots(figsize=(7, 0.8 + 0.4 * len(spans)))[1] if ax is None else ax
     shown = [span for span in spans if span.value is not None]

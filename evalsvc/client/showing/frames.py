@@ -19,6 +19,6 @@ def build_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
         raise ConfigurationError(
             "pandas is not installed.",
             code="no_pandas",
-            remedy='`pip install pandas` (or "evalsvc[notebook]"), or use `save("result.csv")`.',
+            remedy='`pip install pandas`, or use `save("result.csv")`.',
         ) from exc
     return pandas.DataFrame([*rows]).dropna(axis="columns", how="all")
