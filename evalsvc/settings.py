@@ -150,6 +150,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "django_htmx",  # its files alone
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -171,6 +172,7 @@ INSTALLED_APPS = [
     "evalsvc.benchmarks",
     "evalsvc.reports",
     "evalsvc.guides",
+    "evalsvc.console",
     "evalsvc.ops",
 ]
 AUTH_USER_MODEL = "accounts.User"
@@ -201,6 +203,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "evalsvc.console.parts.navigation.console_context",
             ]
         },
     }

@@ -9,6 +9,7 @@ from evalsvc.benchmarks import urls as benchmarks
 from evalsvc.calibrations import urls as calibrations
 from evalsvc.catalog import urls as catalog
 from evalsvc.comparisons import urls as comparisons
+from evalsvc.console import urls as console
 from evalsvc.datasets import urls as datasets
 from evalsvc.evaluations import urls as evaluations
 from evalsvc.events import urls as events
@@ -32,7 +33,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 # In the order in which they are tried: what is called most comes first.
 APPS = (
     evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
-    prompts, events, comparisons, reviews, gates, benchmarks, reports, ops,
+    prompts, events, comparisons, reviews, gates, benchmarks, reports, console, ops,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 
 from evalsvc.accounts.models import Member, User
-from evalsvc.accounts.selectors import list_memberships
+from evalsvc.accounts.selectors import list_memberships, usable_account_name
 
 SESSION_KEY = "account_id"
 RANKS: dict[str, int] = {Member.Role.READER: 0, Member.Role.EDITOR: 1, Member.Role.ADMIN: 2}
@@ -60,3 +60,21 @@ def choose_account(request: HttpRequest, account_id: str) -> Membership | None:
             request.session[SESSION_KEY] = membership.account_id
             return membership
     return None
+
+
+def operated_account(request: HttpRequest) -> Membership | None:
+    """Return the account that an operator looks at, in which they may do all: the chosen one, else their own oldest."""
+    chosen = request.session.get(SESSION_KEY)
+    if chosen is not None and (name := usable_account_name(id=chosen)) is not None:
+        return Membership(chosen, name, Member.Role.ADMIN)
+    own = memberships_of(request)
+    return Membership(own[0].account_id, own[0].account_name, Member.Role.ADMIN) if own else None
+
+
+def operate_account(request: HttpRequest, account_id: str) -> Membership | None:
+    """Let an operator look at any account that may be used; None, and no change, when there is none."""
+    name = usable_account_name(id=int(account_id)) if account_id.isdecimal() and len(account_id) < 19 else None
+    if name is None:
+        return None
+    request.session[SESSION_KEY] = int(account_id)
+    return Membership(int(account_id), name, Member.Role.ADMIN)

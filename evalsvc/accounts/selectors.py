@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
 from evalsvc.infra.cache import AccountCache
 from evalsvc.rest.problems import NotFound
-from evalsvc.tenancy.scope import APP, account_scope
+from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
 
 _refusing: AccountCache[int, bool] = AccountCache(10_000, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 
@@ -72,10 +72,29 @@ def list_audit(*, account: Account) -> QuerySet[AuditEntry]:
 def get_account(*, id: int) -> Account:
     """Return an account by id, inside its own scope."""
     with account_scope(id):
-        account = Account.objects.filter(id=id).first()
+        return read_account(id=id)
+
+
+def read_account(*, id: int) -> Account:
+    """Return the account whose scope is open."""
+    account = Account.objects.filter(id=id).first()
     if account is None:
         raise NotFound
     return account
+
+
+def list_usable_accounts(*, limit: int = 500) -> list[tuple[int, str]]:
+    """Return (id, name) of the accounts that are neither off nor deleted, by name; for operators alone."""
+    with role_scope(SYSTEM):
+        usable = Account.objects.filter(off_at__isnull=True, deleted_at__isnull=True)
+        return list(usable.order_by("name").values_list("id", "name")[:limit])
+
+
+def usable_account_name(*, id: int) -> str | None:
+    """Return the name of an account that is neither off nor deleted; for operators alone."""
+    with role_scope(SYSTEM):
+        usable = Account.objects.filter(id=id, off_at__isnull=True, deleted_at__isnull=True)
+        return usable.values_list("name", flat=True).first()
 
 
 def refuses_unrunnable(*, account_id: int, epoch: str | None) -> bool:

@@ -149,5 +149,5 @@ def error_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Lead people to the API's documentation."""
-    return redirect("docs")
+    """Lead whoever is signed in to the console, and everybody else to the API's documentation."""
+    return redirect("console_home" if request.user.is_authenticated else "docs")

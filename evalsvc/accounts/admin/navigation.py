@@ -54,10 +54,14 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 
 
 def navigation(request: HttpRequest) -> list[dict[str, object]]:
-    """Return the sidebar's groups; each entry asks its ModelAdmin whether the person may look."""
+    """Return the way to the console, and the sidebar's groups; each entry asks its ModelAdmin who may look."""
+    console = {"title": "Console", "icon": "monitoring", "link": reverse("console_home")}
     return [
-        {"title": title, "separator": index > 0, "items": [_item(*entry) for entry in entries]}
-        for index, (title, entries) in enumerate(GROUPS)
+        {"title": "", "separator": False, "items": [console]},
+        *(
+            {"title": title, "separator": True, "items": [_item(*entry) for entry in entries]}
+            for title, entries in GROUPS
+        ),
     ]
 
 

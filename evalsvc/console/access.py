@@ -1,0 +1,175 @@
+"""Who looks at a page of the console, in which account, and what their role lets them do there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connections, transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.http import urlencode
+
+from evalsvc.accounts.membership import CURRENT, Membership, membership_of, operated_account
+from evalsvc.accounts.middleware import ACCOUNT_FIELD, DETAILS, MEMBER_STATEMENT_TIMEOUT
+from evalsvc.accounts.models import Account, Member
+from evalsvc.accounts.selectors import read_account
+from evalsvc.rest.problems import NotFound, Problem, as_problem
+from evalsvc.tenancy.scope import APP, account_scope
+
+READER, EDITOR, ADMIN = Member.Role.READER, Member.Role.EDITOR, Member.Role.ADMIN
+View = Callable[..., HttpResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A signed-in person, and the account that they look at."""
+
+    user: Any
+    membership: Membership
+    account: Account
+    is_operator: bool
+    after: list[Callable[[], object]] = field(default_factory=list)
+    """What is called once the page's transaction is committed: services cannot enqueue, pages do."""
+
+    @property
+    def actor(self) -> str:
+        """How the audit trail names the person."""
+        return f"user:{self.user.pk}"
+
+    @property
+    def role(self) -> str:
+        """What the person is here, in a word."""
+        return "operator" if self.is_operator else self.membership.role
+
+    @property
+    def may_edit(self) -> bool:
+        """Whether the forms that make and change things are shown."""
+        return self.membership.may_edit
+
+    @property
+    def may_administer(self) -> bool:
+        """Whether keys, members and limits are theirs to change."""
+        return self.membership.may_administer
+
+
+class PageRequest(HttpRequest):
+    """A request whose visitor is known: what every view below `console_page` gets."""
+
+    visitor: Visitor
+
+
+class PageRefused(Exception):
+    """Nobody is shown this page: the status, and what to say."""
+
+    def __init__(self, status: int, title: str, detail: str) -> None:
+        self.status, self.title, self.detail = status, title, detail
+
+
+def console_page(
+    *, role: Member.Role = READER, write: Member.Role = EDITOR, scoped: bool = True
+) -> Callable[[View], Callable[..., HttpResponse]]:
+    """Make a view a page of the console: for whoever is signed in, in their account's transaction.
+
+    `role` is needed to look and `write` to send a form. A view that waits says `scoped=False` and opens short
+    transactions of its own with `account_scope(visitor.account.pk)`. What a service refuses becomes a page in words;
+    missing and foreign rows get the same 404. What is to be enqueued goes into `visitor.after`.
+    """
+
+    def decorate(view: View) -> Callable[..., HttpResponse]:
+        @functools.wraps(view)
+        def answer(request: PageRequest, *args: object, **kwargs: object) -> HttpResponse:
+            if not request.user.is_authenticated:
+                response: HttpResponse = sign_in_first(request)
+            else:
+                bound = functools.partial(view, request, *args, **kwargs)
+                response = _answer(request, bound, write if request.method == "POST" else role, scoped)
+            add_never_cache_headers(response)
+            return response
+
+        return answer
+
+    return decorate
+
+
+def sign_in_first(request: HttpRequest) -> HttpResponse:
+    """Lead to the sign-in page, and from there back to where the person wanted to go."""
+    return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
+
+
+def looked_at(request: HttpRequest) -> Membership | None:
+    """Return the account that the person looks at and their role there; an operator may do everything in any."""
+    return operated_account(request) if request.user.is_superuser else membership_of(request)
+
+
+def _answer(request: PageRequest, view: Callable[[], HttpResponse], role: Member.Role, scoped: bool) -> HttpResponse:
+    membership = looked_at(request)
+    if membership is None:
+        return redirect("console_accounts")
+    token = CURRENT.set(membership)
+    try:
+        return _in_account(request, membership, view, role, scoped)
+    except PageRefused as refused:
+        return console_message(request, status=refused.status, title=refused.title, detail=refused.detail)
+    except Exception as exc:
+        problem = NotFound() if isinstance(exc, Http404) else as_problem(exc)
+        if problem is None:
+            raise
+        return console_problem(request, problem)
+    finally:
+        CURRENT.reset(token)
+
+
+def _in_account(
+    request: PageRequest, membership: Membership, view: Callable[[], HttpResponse], role: Member.Role, scoped: bool
+) -> HttpResponse:
+    with _scope(membership):
+        account = read_account(id=membership.account_id)
+        request.visitor = Visitor(request.user, membership, account, bool(request.user.is_superuser))
+        _check(request, role)
+        response = view() if scoped else None
+        if response is not None and response.status_code >= 400:
+            transaction.set_rollback(True, using=APP)
+    if response is None:
+        response = view()
+    if response.status_code < 400:
+        for call in request.visitor.after:
+            call()
+    return response
+
+
+@contextmanager
+def _scope(membership: Membership) -> Iterator[None]:
+    with account_scope(membership.account_id):
+        with connections[APP].cursor() as cursor:
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [MEMBER_STATEMENT_TIMEOUT])
+        yield
+
+
+def _check(request: PageRequest, role: Member.Role) -> None:
+    membership = request.visitor.membership
+    if not membership.is_at_least(role):
+        raise PageRefused(403, "Your role does not allow it", DETAILS[403])
+    if request.POST.get(ACCOUNT_FIELD, str(membership.account_id)) != str(membership.account_id):
+        raise PageRefused(
+            409,
+            "Nothing was saved",
+            f"This form was opened in another account; you are looking at {membership.account_name} now. "
+            "Switch back, or open the form again.",
+        )
+
+
+def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Write a problem as a page. Missing and foreign rows get the same one."""
+    detail = DETAILS.get(problem.row.status, f"{problem.detail} {problem.row.remedy}")
+    return console_message(request, status=problem.row.status, title=problem.row.title, detail=detail)
+
+
+def console_message(request: HttpRequest, *, status: int, title: str, detail: str) -> HttpResponse:
+    """Write a page that holds a message and the ways on from it."""
+    return render(request, "console/message.html", {"title": title, "detail": detail}, status=status)

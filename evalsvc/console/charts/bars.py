@@ -1,0 +1,170 @@
+"""Bars, histograms, sparklines, and intervals one below the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString
+
+from evalsvc.console.charts.figure import figure, percent, picture
+from evalsvc.console.charts.scales import Axis, PlacedAxis, placed_axis
+from evalsvc.console.charts.series import Point, marker, series_class
+from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.words import number_text
+
+ROW, BAR_HEIGHT, FLOOR, TOP = 34.0, 200.0, 30.0, 10.0
+SPARK = 28.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBar:
+    """One bar: where it begins and ends across, how high it is, and what it says."""
+
+    name: str
+    value: float
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """A named value with its interval, drawn in a list of its like."""
+
+    name: str
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+    n: int | None = None
+    text: str = ""
+
+
+def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "") -> SafeString:
+    """Return upright bars, one for each name: counts begin at zero."""
+    y = placed_axis(Axis(label, low=0.0), [bar.value for bar in found])
+    floor = BAR_HEIGHT - FLOOR
+    width = 1.0 / max(1, len(found))
+    every = max(1, math.ceil(len(found) / 10))
+
+    def top(value: float) -> float:
+        return round(floor - y.share(value) * (floor - TOP), 1)
+
+    parts = [element("line", class_="rule", x1="0", x2="100%", y1=top(at), y2=top(at)) for at, _ in y.ticks(4)]
+    for i, bar in enumerate(found):
+        shape = {"x": percent(width * (i + 0.06)), "width": percent(width * 0.88), "y": top(bar.value)}
+        said = element("title", f"{bar.name}: {number_text(bar.value)}{f'. {bar.text}' if bar.text else ''}")
+        parts.append(element("rect", said, class_="column point", height=round(floor - top(bar.value), 1), **shape))
+        if i % every == 0:
+            kind = "tick odd" if i // every % 2 else "tick"
+            middle = percent(width * (i + 0.5))
+            parts.append(element("text", bar.name, class_=kind, x=middle, y=floor + 18, text_anchor="middle"))
+    parts.append(element("line", class_="axis", x1="0", x2="100%", y1=floor, y2=floor))
+    labels = [element("text", text, x=44, y=top(at) + 4) for at, text in y.ticks(4)]
+    heights = element("svg", *labels, class_="heights", width=48, height=f"{BAR_HEIGHT:g}", aria_hidden="true")
+    area = picture(*parts, height=BAR_HEIGHT, title=title, says=says or label)
+    rows = [(bar.name, number_text(bar.value), bar.text) for bar in found]
+    return figure(title, joined_parts([heights, area]), says=says, head=("", label, ""), rows=rows)
+
+
+def histogram(title: str, values: Sequence[float], *, n: int = 20, low: float | None = None, high: float | None = None,
+              says: str = "") -> SafeString:  # fmt: skip
+    """Return how many values lie in each of n equal ranges; the last holds its upper end."""
+    low = min(values, default=0.0) if low is None else low
+    high = max(values, default=1.0) if high is None else high
+    return histogram_of_counts(title, binned(values, low, high, n), low, high, says=says)
+
+
+def binned(values: Sequence[float], low: float, high: float, n: int) -> list[int]:
+    """Return how many values lie in each of n equal ranges from low to high."""
+    counts = [0] * n
+    for value in values:
+        share = (value - low) / (high - low) if high > low else 0.0
+        counts[min(n - 1, max(0, int(share * n)))] += 1
+    return counts
+
+
+def histogram_of_counts(title: str, counts: Sequence[int], low: float, high: float, *, says: str = "") -> SafeString:
+    """Return a histogram of what was counted elsewhere."""
+    step = (high - low) / max(1, len(counts))
+    edges = [low + i * step for i in range(len(counts) + 1)]
+    found = [
+        ChartBar(number_text(start, 3), count, f"from {number_text(start)} to {number_text(end)}")
+        for count, start, end in zip(counts, edges, edges[1:], strict=False)
+    ]
+    return bars(title, "How many", found, says=says)
+
+
+def ranges(title: str, label: str, found: Sequence[Ranged], *, zero: bool = False, says: str = "",
+           low: float | None = None, high: float | None = None) -> SafeString:  # fmt: skip
+    """Return intervals one below the other on one scale, each under its name."""
+    ends = [end for one in found for end in (one.value, one.lower, one.upper)]
+    x = placed_axis(Axis(label, low=low, high=high), [*ends, 0.0 if zero else None])
+    height = ROW * len(found) + FLOOR
+    parts = [*_scale(x, height, zero)]
+    for i, one in enumerate(found):
+        parts.extend(_ranged(x, i, one))
+    rows = [(one.name, number_text(one.value), _said(one), "—" if one.n is None else str(one.n)) for one in found]
+    area = picture(*parts, height=height, title=title, says=says or label)
+    return figure(title, area, says=says, head=("", label, "Interval", "n"), rows=rows)
+
+
+def _scale(x: PlacedAxis, height: float, zero: bool) -> Iterator[SafeString]:
+    for i, (value, text) in enumerate(x.ticks()):
+        at = x.share(value)
+        edge = "start" if at < 0.04 else "end" if at > 0.96 else "middle"
+        kind = "tick odd" if i % 2 else "tick"
+        yield element("line", class_="rule", x1=percent(at), x2=percent(at), y1=0, y2=height - FLOOR)
+        yield element("text", text, class_=kind, x=percent(at), y=height - FLOOR + 18, text_anchor=edge)
+    if zero:
+        yield element(
+            "line", class_="mark", x1=percent(x.share(0.0)), x2=percent(x.share(0.0)), y1=0, y2=height - FLOOR
+        )
+
+
+def _ranged(x: PlacedAxis, i: int, one: Ranged) -> Iterator[SafeString]:
+    y = i * ROW + 24
+    yield element("text", f"{one.name}{'' if one.n is None else f'  n = {one.n}'}", class_="note", x="0", y=y - 9)
+    if one.value is None:
+        yield element("text", one.text or "no score", class_="note", x="0", y=y + 4)
+        return
+    if one.lower is not None or one.upper is not None:
+        low = x.reach.low if one.lower is None else one.lower
+        high = x.reach.high if one.upper is None else one.upper
+        yield element("line", class_="range", x1=percent(x.share(low)), x2=percent(x.share(high)), y1=y, y2=y)
+    said = f"{one.name}: {number_text(one.value)} {_said(one)}{f'. {one.text}' if one.text else ''}"
+    yield element("g", marker(0, percent(x.share(one.value)), f"{y:g}", said), class_=f"dots {series_class(0)}")
+
+
+def _said(one: Ranged) -> str:
+    if one.lower is None and one.upper is None:
+        return "no interval"
+    return f"[{number_text(one.lower)}, {number_text(one.upper)}]"
+
+
+def sparkline(points: Sequence[Point], *, says: str, low: float | None = None, high: float | None = None) -> SafeString:
+    """Return a small line without axes, with its band; `says` is what it shows, for those who do not see it."""
+    x = placed_axis(Axis("", "time"), [point.x for point in points])
+    y = placed_axis(
+        Axis("", low=low, high=high), [end for point in points for end in (point.y, point.lower, point.upper)]
+    )
+
+    def place(at: float, value: float) -> str:
+        return f"{2 + 96 * x.share(at):.1f},{SPARK - 3 - y.share(value) * (SPARK - 6):.1f}"
+
+    known = [point for point in points if point.y is not None]
+    edges = [point for point in known if point.lower is not None and point.upper is not None]
+    there = [place(point.x, point.upper or 0.0) for point in edges]
+    back = [place(point.x, point.lower or 0.0) for point in reversed(edges)]
+    path = " ".join(place(point.x, point.y or 0.0) for point in known)
+    parts = [
+        element("polygon", class_=f"band {series_class(0)}", points=" ".join([*there, *back])),
+        element("polyline", class_=f"line {series_class(0)}", points=path),
+        *(
+            element("circle", class_="end", cx=at.split(",")[0], cy=at.split(",")[1], r="1.8")
+            for at in path.split()[-1:]
+        ),
+    ]
+    return element(
+        "svg", element("title", says), *parts, class_="spark", viewBox=f"0 0 100 {SPARK:g}", role="img", width=100,
+        height=f"{SPARK:g}",
+    )  # fmt: skip

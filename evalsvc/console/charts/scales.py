@@ -1,0 +1,96 @@
+"""Axes: from where to where, the round numbers and times on them, and the place of a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from evalsvc.reports.page.chart import Reach
+from evalsvc.reports.words import number_text
+
+Kind = Literal["number", "time", "ordinal"]
+STEPS_OF_TIME = (
+    *(60.0 * n for n in (1, 5, 15, 30)),
+    *(3600.0 * n for n in (1, 3, 6, 12)),
+    *(86400.0 * n for n in (1, 2, 7, 14, 30, 91, 182, 365)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One direction of a chart: what it measures, and where it begins and ends (None: where its values do)."""
+
+    label: str
+    kind: Kind = "number"
+    low: float | None = None
+    high: float | None = None
+    names: Sequence[str] = ()
+    """What stands at 0, 1, 2 … of an ordinal axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedAxis:
+    """An axis with its ends known."""
+
+    axis: Axis
+    reach: Reach
+
+    def share(self, value: float) -> float:
+        """Return where a value lies, from 0 to 1; beyond the ends it stands at them."""
+        return self.reach.at(value, 0.0, 1000.0) / 1000.0
+
+    def ticks(self, n: int = 5) -> list[tuple[float, str]]:
+        """Return the places that are named, and their names."""
+        if self.axis.kind == "ordinal":
+            every = max(1, math.ceil(len(self.axis.names) / (2 * n)))
+            return [(float(i), name) for i, name in enumerate(self.axis.names) if i % every == 0]
+        if self.axis.kind == "time":
+            return time_ticks(self.reach.low, self.reach.high, n)
+        return [(value, number_text(value)) for value in round_ticks(self.reach.low, self.reach.high, n)]
+
+    def text(self, value: float) -> str:
+        """Return a value of this axis in words."""
+        if self.axis.kind == "ordinal":
+            return self.axis.names[int(value)]
+        if self.axis.kind == "time":
+            return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC"
+        return number_text(value)
+
+
+def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
+    """Return the axis with ends that hold all values, and some room where it has none of its own."""
+    if axis.kind == "ordinal":
+        return PlacedAxis(axis, Reach(-0.5, max(0.5, len(axis.names) - 0.5)))
+    known = [float(value) for value in values if value is not None and math.isfinite(value)]
+    known += [end for end in (axis.low, axis.high) if end is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    room = 0.0 if axis.kind == "time" and high > low else (0.05 * (high - low) or 0.5 * abs(high) or 0.5)
+    return PlacedAxis(axis, Reach(low if axis.low == low else low - room, high if axis.high == high else high + room))
+
+
+def seconds(moment: datetime) -> float:
+    """Return a time as a place on a time axis."""
+    return moment.timestamp()
+
+
+def round_ticks(low: float, high: float, n: int = 5) -> list[float]:
+    """Return at most n + 1 round numbers from low to high: steps of 1, 2 or 5 times a power of ten."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / n
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1.0, 2.0, 5.0, 10.0) if power * factor >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def time_ticks(low: float, high: float, n: int = 5) -> list[tuple[float, str]]:
+    """Return round times of UTC and how they are written, by the distance between them."""
+    step = next((one for one in STEPS_OF_TIME if (high - low) / one <= n), math.ceil((high - low) / n / 864e5) * 864e5)
+    form = "%H:%M" if step < 86400 else "%d %b" if high - low < 300 * 86400 else "%b %Y"
+    first = math.ceil(low / step)
+    moments = [i * step for i in range(first, math.floor(high / step) + 1)] or [low]
+    return [(at, f"{datetime.fromtimestamp(at, UTC):{form}}") for at in moments]

@@ -1,0 +1,1 @@
+"""Home: what happened, what moved, and what waits for a person."""

@@ -1,0 +1,38 @@
+"""The kit page: what pages are put together from, each part once, with made-up numbers."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from evalsvc.console.access import READER, PageRequest, console_page
+from evalsvc.console.pages.kit.examples import charts, example_table, fields, many_series, numbers
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.confirming import is_confirmed
+
+TYPED = "a-profile"
+
+
+@console_page(write=READER)
+def kit(request: PageRequest) -> HttpResponse:
+    """Show every part. Its form changes nothing: it says whether the name was typed."""
+    if request.method == "POST":
+        said = (
+            (messages.success, "The name was right.")
+            if is_confirmed(request, TYPED)
+            else (messages.error, "Not the name.")
+        )
+        said[0](request, said[1])
+        return redirect("console_kit")
+    context = {
+        "numbers": numbers(),
+        "charts": charts(),
+        "many": many_series(),
+        "table": example_table(request),
+        "fields": fields(request),
+        "call": ApiCall("GET", "/v1/whoami"),
+        "typed": TYPED,
+        "now": request.visitor.account.created_at,
+    }
+    return render(request, "console/kit/kit.html", context)

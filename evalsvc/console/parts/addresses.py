@@ -1,0 +1,41 @@
+"""Every filter, order and choice lives in the address: read it, and write the address of a neighbour."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django.utils.http import url_has_allowed_host_and_scheme
+
+PAGE_KEYS = ("cursor", "page")
+"""Where one is in a list; any other choice begins the list anew."""
+
+
+def address_with(request: HttpRequest, **changes: object) -> str:
+    """Return this page's address with some choices changed; None takes one out, and lists begin anew."""
+    query = request.GET.copy()
+    for key in PAGE_KEYS:
+        query.pop(key, None)
+    for key, value in changes.items():
+        query.pop(key, None)
+        if value is not None and value != "":
+            query[key] = str(value)
+    said = query.urlencode()
+    return f"{request.path}?{said}" if said else request.path
+
+
+def choice(request: HttpRequest, name: str, allowed: tuple[str, ...], default: str) -> str:
+    """Return a choice of the address; the default for what is not allowed."""
+    found = request.GET.get(name, default)
+    return found if found in allowed else default
+
+
+def whole_choice(request: HttpRequest, name: str, default: int, *, low: int = 1, high: int = 1_000_000) -> int:
+    """Return a whole number of the address within its limits; the default for anything else."""
+    text = request.GET.get(name, "")
+    return min(high, max(low, int(text))) if text.isdecimal() and len(text) < 10 else default
+
+
+def safe_next(request: HttpRequest, default: str) -> str:
+    """Return where a form wants to lead, if that is a page of ours."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if is_ours else default

@@ -1,0 +1,118 @@
+"""A number as every page shows it: with its interval drawn, n, the level, and what it covers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.console.charts.figure import percent
+from evalsvc.reports.page.chart import Reach
+from evalsvc.reports.page.elements import element
+from evalsvc.reports.words import number_text
+
+COVERS = {"new_data": "for new data", "this_set": "for this set", "generalizes": "for new data"}
+MISSING = "no number"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A value, how sure it is, and what it is of."""
+
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+    n: int | None = None
+    level: float | None = None
+    covers: str | None = None
+    """`new_data` or `this_set`, as the API says it."""
+    method: str = ""
+    low: float = 0.0
+    high: float = 1.0
+    """The scale on which the bar is drawn; numbers that are compared share it."""
+    zero: bool = False
+    """Whether zero is marked: for differences."""
+    missing: str = ""
+    """Why there is no value, or no interval."""
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether at least one end is known."""
+        return self.lower is not None or self.upper is not None
+
+    @property
+    def ends_text(self) -> str:
+        """The interval in figures; an open end has no number."""
+        if not self.has_interval:
+            return ""
+        low = "-∞" if self.lower is None else number_text(self.lower)
+        return f"[{low}, {'∞' if self.upper is None else number_text(self.upper)}]"
+
+    @property
+    def facts(self) -> list[str]:
+        """What stands behind the number: n, level, coverage, method; or why something is missing."""
+        said = [] if self.n is None else [f"n = {number_text(self.n)}"]
+        if self.has_interval and self.level is not None:
+            said.append(f"{100 * self.level:g} %")
+        if self.has_interval and self.covers:
+            said.append(COVERS.get(self.covers, self.covers.replace("_", " ")))
+        if self.method:
+            said.append(self.method.replace("_", " "))
+        return [*said, self.missing] if self.missing else said
+
+
+def number_of(row: Mapping[str, Any], *, value: str = "value", **more: Any) -> Number:
+    """Return the number in an answer of the API: `value` (or `estimate`), `lower`, `upper`, `n`, `level`, `covers`."""
+    known = {
+        name: row[name] for name in ("lower", "upper", "n", "level", "covers", "method") if row.get(name) is not None
+    }
+    return Number(row.get(value), **{**known, **more})
+
+
+def number_markup(number: Number) -> SafeString:
+    """Return the number, its interval as a bar with a point, and the facts behind it."""
+    if number.value is None and not number.has_interval:
+        reason = " · ".join(number.facts) or MISSING
+        return element(
+            "span",
+            element("span", "—", class_="value"),
+            element("span", reason, class_="facts"),
+            class_="number missing",
+        )
+    parts = [
+        element("span", number_text(number.value), class_="value"),
+        interval_bar(number) if number.has_interval else None,
+        element("span", number.ends_text, class_="ends") if number.has_interval else None,
+        element("span", " · ".join(number.facts), class_="facts") if number.facts else None,
+    ]
+    return element("span", *parts, class_="number")
+
+
+def interval_bar(number: Number) -> SafeString:
+    """Return the interval on its scale; what lies beyond stands at the end."""
+    ends = [end for end in (number.value, number.lower, number.upper) if end is not None]
+    reach = Reach(min(number.low, *ends), max(number.high, *ends))
+
+    def x(value: float) -> str:
+        return percent(reach.at(value, 30.0, 970.0) / 1000.0)
+
+    low = reach.low if number.lower is None else number.lower
+    high = reach.high if number.upper is None else number.upper
+    zero = element("line", class_="zero", x1=x(0.0), x2=x(0.0), y1=1, y2=15) if number.zero else None
+    point = element("circle", class_="dot", cx=x(number.value), cy=8, r=4) if number.value is not None else None
+    scale = f"on a scale from {number_text(reach.low)} to {number_text(reach.high)}"
+    said = f"{number_text(number.value)}, interval {number.ends_text}, {scale}"
+    return element(
+        "svg",
+        element("line", class_="scale", x1="0", x2="100%", y1=8, y2=8),
+        zero,
+        element("line", class_="range", x1=x(low), x2=x(high), y1=8, y2=8),
+        point,
+        class_="interval",
+        width=96,
+        height=16,
+        role="img",
+        aria_label=said,
+    )

@@ -1,0 +1,92 @@
+"""Tables whose order and place live in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.http import HttpRequest
+
+from evalsvc.console.parts.addresses import address_with
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its title, and by which key of the address the table is ordered by it."""
+
+    title: str
+    key: str = ""
+    kind: Literal["text", "figure", "wide", "act"] = "text"
+    note: str = ""
+    """What the column means, where that is not plain."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row: texts are escaped, markup of this kit stands as it is. The first cell names the row."""
+
+    cells: Sequence[object]
+    href: str = ""
+    """Where the first cell leads."""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableOrder:
+    """By which column a table is ordered, and in which direction."""
+
+    key: str
+    is_descending: bool = False
+
+    @property
+    def text(self) -> str:
+        """How the address says it."""
+        return f"-{self.key}" if self.is_descending else self.key
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table in a box that scrolls by itself, or whose rows become cards on a phone (`is_stacked`)."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[TableRow]
+    order: TableOrder | None = None
+    next_cursor: str | None = None
+    is_stacked: bool = True
+    is_walked: bool = False
+    """Whether the keys j and k walk through the rows, and Enter opens one."""
+    empty: str = "Nothing here yet."
+
+
+def order_of(request: HttpRequest, columns: Sequence[Column], default: str) -> TableOrder:
+    """Return the order that the address asks for (`sort=-n`), else the default."""
+    asked = request.GET.get("sort", "")
+    if asked.removeprefix("-") not in {column.key for column in columns if column.key}:
+        asked = default
+    return TableOrder(asked.removeprefix("-"), asked.startswith("-"))
+
+
+def heads_of(request: HttpRequest, table: PageTable) -> list[dict[str, object]]:
+    """Return the heads with the address that orders by each: once downwards, again upwards."""
+    order = table.order
+    return [
+        {
+            "column": column,
+            "is_sorted": order is not None and bool(column.key) and order.key == column.key,
+            "sorted": "descending" if order and order.is_descending else "ascending",
+            "href": address_with(request, sort=_next_order(order, column.key)) if order and column.key else "",
+        }
+        for column in table.columns
+    ]
+
+
+def _next_order(order: TableOrder, key: str) -> str:
+    return key if order.key == key and order.is_descending else f"-{key}"
+
+
+def pages_of(request: HttpRequest, table: PageTable) -> dict[str, str]:
+    """Return the addresses of the first and the next page, where there are such."""
+    following = address_with(request, cursor=table.next_cursor) if table.next_cursor else ""
+    return {"first": address_with(request) if request.GET.get("cursor") else "", "next": following}

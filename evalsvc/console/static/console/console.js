@@ -1,0 +1,174 @@
+// What moves on the console's pages. Without it every page still shows and does all it says.
+"use strict";
+
+// Theme: at once, and kept by the same form that works without a script.
+document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-theme-choice]")) {
+        document.documentElement.dataset.theme = event.target.value;
+        fetch(event.target.form.action, { method: "POST", body: new FormData(event.target.form), redirect: "manual" });
+    }
+    if (event.target.matches("[data-submits]")) {
+        event.target.form.requestSubmit();
+    }
+});
+
+// Copy what stands in the same box.
+document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) {
+        await navigator.clipboard.writeText(button.closest(".copied").querySelector("code").textContent);
+        say(button, "Copied");
+    }
+});
+
+const say = (button, text) => {
+    const before = button.dataset.before || button.textContent;
+    button.dataset.before = before;
+    button.textContent = text;
+    setTimeout(() => { button.textContent = before; }, 1500);
+};
+
+// On a narrow window the menu begins folded.
+const foldMenu = () => {
+    const menu = document.querySelector("details.menu");
+    if (menu) {
+        menu.open = matchMedia("(min-width: 60rem)").matches;
+    }
+};
+
+// Legend: one series in front, the others faint. A second press shows all again.
+document.addEventListener("click", (event) => {
+    const button = event.target.closest(".legend button");
+    if (!button) {
+        return;
+    }
+    const chart = button.closest(".chart");
+    const isOn = button.getAttribute("aria-pressed") !== "true";
+    for (const other of chart.querySelectorAll(".legend button")) {
+        other.setAttribute("aria-pressed", String(other === button && isOn));
+    }
+    for (const part of chart.querySelectorAll("[data-of]")) {
+        part.classList.toggle("faint", isOn && part.dataset.of !== button.dataset.series);
+    }
+});
+
+// Tooltips: the title of a point, under the pointer and by arrow keys. The browser's own would come a second later.
+const tip = document.createElement("div");
+tip.className = "tip";
+tip.setAttribute("role", "status");
+tip.hidden = true;
+
+const showTip = (point) => {
+    const title = point.querySelector("title");
+    if (title) {
+        point.dataset.tip = title.textContent;
+        title.remove();
+    }
+    const box = point.getBoundingClientRect();
+    tip.textContent = point.dataset.tip;
+    tip.hidden = false;
+    const left = Math.min(Math.max(8, box.x + box.width / 2 - tip.offsetWidth / 2), innerWidth - tip.offsetWidth - 8);
+    const above = box.y - tip.offsetHeight - 8;
+    tip.style.left = `${left + scrollX}px`;
+    tip.style.top = `${(above > 0 ? above : box.bottom + 8) + scrollY}px`;
+    for (const other of document.querySelectorAll(".point.shown")) {
+        other.classList.remove("shown");
+    }
+    point.classList.add("shown");
+};
+
+const hideTip = () => {
+    tip.hidden = true;
+    for (const other of document.querySelectorAll(".point.shown")) {
+        other.classList.remove("shown");
+    }
+};
+
+document.addEventListener("pointerover", (event) => {
+    const point = event.target.closest?.(".chart .point");
+    if (point) {
+        showTip(point);
+    } else if (!event.target.closest?.(".tip") && !document.activeElement?.matches(".plot")) {
+        hideTip();
+    }
+});
+
+document.addEventListener("focusout", (event) => {
+    if (event.target.matches(".plot")) {
+        hideTip();
+    }
+});
+
+const MOVES = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+
+document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+        hideTip();
+    }
+    const plot = event.target.closest(".plot");
+    if (plot && event.key in MOVES) {
+        const points = [...plot.querySelectorAll(".point")].filter((point) => !point.closest(".faint"));
+        if (points.length) {
+            const here = points.findIndex((point) => point.classList.contains("shown"));
+            const next = Math.min(Math.max(here + MOVES[event.key], 0), points.length - 1);
+            showTip(points[next]);
+            event.preventDefault();
+        }
+    }
+});
+
+// Tables that are walked through: j and k, or the arrows, between the links of their rows; Enter opens as ever.
+document.addEventListener("keydown", (event) => {
+    const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const table = document.querySelector("[data-walk]");
+    const isTyped = event.target.matches("input, textarea, select, [contenteditable]");
+    if (!step || !table || isTyped || event.ctrlKey || event.metaKey || event.altKey) {
+        return;
+    }
+    const isArrow = event.key.startsWith("Arrow");
+    if (isArrow && !table.contains(event.target)) {
+        return;
+    }
+    const links = [...table.querySelectorAll("tbody th a")];
+    const here = links.indexOf(document.activeElement);
+    const next = links[Math.min(Math.max(here + step, 0), links.length - 1)];
+    if (next) {
+        next.focus();
+        event.preventDefault();
+    }
+});
+
+// A live part rests while nobody looks, under the pointer and under the focus: a swap would lose the press.
+document.addEventListener("htmx:beforeRequest", (event) => {
+    const part = event.target;
+    if (part.matches("[data-live]") && (document.hidden || part.querySelector("button:hover, a:hover, :focus"))) {
+        event.preventDefault();
+    }
+});
+
+// A lost connection is said, and its end too. Whoever was signed out meanwhile is led to the sign-in page.
+const announce = (text) => {
+    const place = document.getElementById("connection") || document.createElement("p");
+    place.id = "connection";
+    place.className = "message warning";
+    place.textContent = text;
+    place.hidden = !text;
+    document.getElementById("messages")?.append(place);
+};
+document.addEventListener("htmx:sendError", () => announce("The connection is lost. The page shows what it last heard, and tries again."));
+document.addEventListener("htmx:responseError", () => announce("The service did not answer as it should. The page tries again."));
+document.addEventListener("htmx:afterOnLoad", () => announce(""));
+document.addEventListener("htmx:beforeSwap", (event) => {
+    const answered = new URL(event.detail.xhr.responseURL || location.href, location.href).pathname;
+    if (answered.startsWith("/admin/login")) {
+        event.detail.shouldSwap = false;
+        location.reload();
+    }
+});
+
+// The pager of a partial keeps the place of the focus.
+document.addEventListener("DOMContentLoaded", () => {
+    document.body.append(tip);
+    document.documentElement.dataset.script = "on";
+    foldMenu();
+});

@@ -1,0 +1,108 @@
+"""What templates of the console say by tags: `{% load console %}`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from evalsvc.console.parts.addresses import address_with
+from evalsvc.console.parts.calls import ApiCall, as_curl, as_python
+from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.numbers import Number, number_markup
+from evalsvc.console.parts.tables import PageTable, heads_of, pages_of
+
+register = template.Library()
+
+
+@register.simple_tag(name="number")
+def number_tag(shown: Number | None) -> SafeString:
+    """Show a number with its interval."""
+    return number_markup(shown if shown is not None else Number(None))
+
+
+@register.simple_tag(name="moment")
+def moment_tag(at: datetime | None) -> SafeString:
+    """Show a time: how long ago, and when exactly, with its zone."""
+    return moment_markup(at, timezone.now())
+
+
+@register.simple_tag(takes_context=True, name="address")
+def address_tag(context: dict[str, Any], **changes: object) -> str:
+    """Return this page's address with some choices changed."""
+    return address_with(context["request"], **changes)
+
+
+@register.inclusion_tag("console/parts/table.html", takes_context=True, name="table")
+def table_tag(context: dict[str, Any], shown: PageTable) -> dict[str, Any]:
+    """Show a table."""
+    request = context["request"]
+    return {"table": shown, "heads": heads_of(request, shown), "pages": pages_of(request, shown)}
+
+
+@register.inclusion_tag("console/parts/filters.html", takes_context=True)
+def filters(context: dict[str, Any], fields: Sequence[FormField], button: str = "Apply") -> dict[str, Any]:
+    """Show a form whose choices become the page's address; the order of the table is kept."""
+    request = context["request"]
+    is_narrowed = any(request.GET.get(field.name) for field in fields if field.kind != "hidden")
+    kept = {"sort": request.GET.get("sort", "")}
+    return {"fields": fields, "button": button, "kept": kept, "path": request.path, "is_narrowed": is_narrowed}
+
+
+@register.inclusion_tag("console/parts/call.html", takes_context=True)
+def api_call(context: dict[str, Any], call: ApiCall, note: str = "") -> dict[str, Any]:
+    """Show the API's call that gives the same as this page."""
+    request = context["request"]
+    return {"curl": as_curl(request, call), "python": as_python(request, call), "call": call, "note": note}
+
+
+@register.inclusion_tag("console/parts/copied.html")
+def copied(text: str, label: str = "Command") -> dict[str, Any]:
+    """Show a text to be copied, with a button that does it."""
+    return {"text": text, "label": label}
+
+
+@register.inclusion_tag("console/parts/empty.html")
+def empty(title: str, detail: str, command: str = "", href: str = "", link: str = "") -> dict[str, Any]:
+    """Say that there is nothing yet, and the next step."""
+    return {"title": title, "detail": detail, "command": command, "href": href, "link": link}
+
+
+@register.inclusion_tag("console/parts/tabs.html", takes_context=True)
+def tabs(context: dict[str, Any], name: str, label: str, *entries: str) -> dict[str, Any]:
+    """Show pages of one page as tabs: entries are `key=Title`, and the address says which (`?name=key`)."""
+    pairs = [entry.partition("=")[::2] for entry in entries]
+    chosen = context["request"].GET.get(name) or pairs[0][0]
+    return {
+        "label": label,
+        "items": [
+            (title, address_with(context["request"], **{name: None if i == 0 else key}), key == chosen)
+            for i, (key, title) in enumerate(pairs)
+        ],
+    }
+
+
+@register.inclusion_tag("console/parts/field.html")
+def form_field(field: FormField) -> dict[str, Any]:
+    """Show a labelled field."""
+    return {"field": field}
+
+
+@register.inclusion_tag("console/parts/confirm.html", takes_context=True)
+def confirm(
+    context: dict[str, Any], action: str, button: str, detail: str, typed: str = "", tone: str = "danger"
+) -> dict[str, Any]:
+    """Show a dangerous act behind a fold: what it does, and where `typed` is given, that text must be typed."""
+    known = {key: context.get(key) for key in ("csrf_token", "membership", "request")}
+    return {**known, "action": action, "button": button, "detail": detail, "typed": typed, "tone": tone}
+
+
+@register.filter
+def item(sequence: Sequence[Any], index: int) -> Any:
+    """Return one of a sequence by its place."""
+    return sequence[index]

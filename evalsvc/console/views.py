@@ -1,0 +1,70 @@
+"""Pages that belong to no area: the choice of an account, the theme, and what is not there."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_http_methods, require_POST
+
+from evalsvc.accounts.membership import choose_account, memberships_of, operate_account
+from evalsvc.accounts.selectors import list_usable_accounts
+from evalsvc.console.access import PageRequest, console_page, looked_at, sign_in_first
+from evalsvc.console.parts.addresses import safe_next
+from evalsvc.console.parts.navigation import THEME_COOKIE, THEMES
+
+A_YEAR = 31_536_000
+
+
+@console_page()
+def missing_page(request: PageRequest) -> HttpResponse:
+    """Say that there is no such page."""
+    if request.path == "/console":
+        return redirect("console_home")
+    raise Http404
+
+
+@require_POST
+def set_theme(request: HttpRequest) -> HttpResponse:
+    """Keep the choice of light or dark in a cookie of the console's pages."""
+    answer = redirect(safe_next(request, reverse("console_home")))
+    if request.POST.get("theme") in THEMES:
+        answer.set_cookie(
+            THEME_COOKIE,
+            request.POST["theme"],
+            max_age=A_YEAR,
+            path="/console/",
+            samesite="Lax",
+            httponly=True,
+            secure=request.is_secure(),
+        )
+    return answer
+
+
+@require_http_methods(["GET", "POST"])
+def choose_account_page(request: HttpRequest) -> HttpResponse:
+    """Let a person choose the account to look at: one of theirs, or for an operator any."""
+    if not request.user.is_authenticated:
+        return sign_in_first(request)
+    if request.method == "POST":
+        return _choose(request)
+    here = looked_at(request)
+    if request.user.is_superuser:
+        choices = [(id, name, "operator") for id, name in list_usable_accounts()]
+    else:
+        choices = [(one.account_id, one.account_name, one.role) for one in memberships_of(request)]
+    answer = render(request, "console/accounts.html", {"choices": choices, "here": here})
+    add_never_cache_headers(answer)
+    return answer
+
+
+def _choose(request: HttpRequest) -> HttpResponse:
+    choose = operate_account if request.user.is_superuser else choose_account
+    chosen = choose(request, request.POST.get("account", ""))
+    if chosen is None:
+        messages.error(request, "That account is not there for you.")
+        return redirect("console_accounts")
+    messages.success(request, f"You are looking at {chosen.account_name} now.")
+    return redirect("console_home")

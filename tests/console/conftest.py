@@ -1,0 +1,68 @@
+"""People of the console's pages, and what a page of it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.admin.conftest import Person, join, member, new_user, signed_in
+from tests.conftest import Caller, new_account
+
+
+class Visitor(Person):
+    """Somebody signed in who opens pages of the console."""
+
+    def get(self, path: str = "", **query: str) -> Any:
+        return self.client.get(f"/console/{path}", query)
+
+    def post(self, path: str, **fields: Any) -> Any:
+        return self.client.post(f"/console/{path}", fields)
+
+    def text(self, path: str = "", **query: str) -> str:
+        answer = self.get(path, **query)
+        assert answer.status_code == 200, answer.status_code
+        return str(answer.content.decode())
+
+
+def visitor(person: Person) -> Visitor:
+    return Visitor(person.user, person.client)
+
+
+@pytest.fixture
+def reader(alice: Caller) -> Visitor:
+    return visitor(member(alice.account, "reader"))
+
+
+@pytest.fixture
+def editor(alice: Caller) -> Visitor:
+    return visitor(member(alice.account, "editor"))
+
+
+@pytest.fixture
+def admin(alice: Caller) -> Visitor:
+    return visitor(member(alice.account, "admin"))
+
+
+@pytest.fixture
+def stranger(charlie: Caller) -> Visitor:
+    """Somebody who may do everything in another account."""
+    return visitor(member(charlie.account, "admin"))
+
+
+@pytest.fixture
+def operator() -> Visitor:
+    return visitor(signed_in(new_user(is_superuser=True)))
+
+
+@pytest.fixture
+def nobody() -> Visitor:
+    return visitor(signed_in(new_user()))
+
+
+@pytest.fixture
+def other_account() -> Any:
+    return new_account("other")
+
+
+__all__ = ["Visitor", "join", "visitor"]
