@@ -99,7 +99,10 @@ def _target(guide: Guide, href: str) -> str | None:
 
 
 def _wrap_tables(tokens: list[Token]) -> None:
-    """Let wide tables scroll by themselves, by pointer and by keyboard."""
+    """Let wide tables scroll by themselves, by pointer and by keyboard; align numbers by class, not by style."""
+    for token in tokens:
+        if token.type in ("th_open", "td_open") and token.attrs.pop("style", "") == "text-align:right":
+            token.attrSet("class", "number")
     n_tables = sum(token.type == "table_open" for token in tokens)
     for i in range(len(tokens) - 1, -1, -1):
         if tokens[i].type == "table_open":

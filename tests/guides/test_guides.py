@@ -62,6 +62,13 @@ def test_no_page_of_ours_has_the_comments_of_its_source() -> None:
     assert "&lt;!--" not in read("/docs/architecture") and "<!--" not in read("/docs/architecture")
 
 
+def test_no_guide_has_a_style_or_a_script_of_its_own() -> None:
+    for page in PAGES:
+        if page.stem != "errors":
+            body = read(f"/docs/{slug_of(page)}").partition("<article>")[2]
+            assert not re.search(r"<[^>]+ (style|on\w+)=|<(style|script)", body), page
+
+
 @pytest.mark.parametrize(
     "path", ["nope", "../README", "..%2FREADME", "api/../../README", "adr/", "%2e%2e/README.md", "a" * 3000, "api/x/y"]
 )
