@@ -10,6 +10,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.benchmarks.models import Benchmark, Execution
 from evalsvc.benchmarks.selectors import list_executions
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, count_clusters
 from evalsvc.experiments.inference.compare import MEASURED_ALIKE, ComparisonSide, difference_between
 from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.inference.estimates import estimated_value
@@ -107,6 +108,7 @@ def _execution_out(one: Played, before: Sequence[Played], together: int, sums: A
     last = before[-1] if before else None
     best = max(before, key=lambda other: (other.rank, other.execution.number), default=None)
     metrics = [Metric.from_json(row) for row in one.plan.metrics] if config else []
+    clusters = count_clusters(one.plan, [config], metrics, most=MOST_WATCHED) if config else {}
     return {
         "id": str(execution.pk),
         "number": execution.number,
@@ -117,7 +119,9 @@ def _execution_out(one: Played, before: Sequence[Played], together: int, sums: A
         **{name: getattr(execution, name) for name in SURROUNDINGS},
         "drift": execution.drift,
         "digest": execution.digest,
-        "metrics": {metric.name: metric_view(one.plan, config, metric, sums) for metric in metrics} if config else {},
+        "metrics": {metric.name: metric_view(one.plan, config, metric, sums, clusters=clusters) for metric in metrics}
+        if config
+        else {},
         "changed": _changed(execution, last.execution) if last else [],
         "against_last": _against(one, last, together),
         "against_best": _against(one, best, together),

@@ -39,10 +39,17 @@ def logic_of(account: Account, spec: PlanSpec) -> dict[str, Any]:
         "dataset": {"content_hash": spec.version.content_hash, "n_examples": spec.version.n_examples},
         "primary_metric": spec.primary_metric,
         "metrics": [_metric_out(account, metric) for metric in spec.metrics],
-        "rules": {name: spec.fields[name] for name in RULES if name in spec.fields},
+        "rules": _rules(spec),
         "comparison": {"against": ["last", "best"], "metric": spec.primary_metric, "paired_by": "example"},
         "aggregation": {metric.name: metric.kind.name for metric in spec.metrics},
     }
+
+
+def _rules(spec: PlanSpec) -> dict[str, Any]:
+    rules = {name: spec.fields[name] for name in RULES if name in spec.fields}
+    # Benchmarks that were frozen before there were clusters keep their digest.
+    clusters = spec.fields.get("cluster_by")
+    return rules if clusters is None else {**rules, "cluster_by": clusters}
 
 
 def _metric_out(account: Account, metric: Metric) -> dict[str, Any]:

@@ -23,6 +23,9 @@ class CompareIn(serializers.Serializer[Any]):
     a = StrictText(max_length=20, help_text="Id of a config, or of an experiment with one config.")
     b = StrictText(max_length=20, help_text="Id of the other one.")
     metric = StrictText(max_length=100, required=False, help_text="Without it, the primary metric of the first.")
+    cluster_by = StrictText(
+        max_length=200, required=False, help_text="`metadata.<key>`: what examples share. Without it, as the plans say."
+    )
     limit = serializers.IntegerField(min_value=1, max_value=100, default=20, help_text="Examples in one answer.")
     cursor = StrictText(max_length=500, required=False)
 
@@ -42,8 +45,9 @@ class CompareView(AccountView):
         """Compare two configs on the examples that both have finished; those on which they differ come first."""
         wanted = checked(CompareIn(data=sent(request)))
         first, second = sides(account=self.account, a=wanted["a"], b=wanted["b"], metric=wanted.get("metric"))
+        cluster_by = wanted.get("cluster_by")
         of = f"compare:{self.account.pk}:{first.config.pk}:{second.config.pk}:{first.metric.name}"
         offset = read_cursor(wanted["cursor"], of=of) if wanted.get("cursor") else 0
-        view, has_more = compare(first, second, offset=offset, limit=wanted["limit"])
+        view, has_more = compare(first, second, offset=offset, limit=wanted["limit"], cluster_by=cluster_by)
         cursor = write_cursor(offset + wanted["limit"], of=of) if has_more else None
         return Response({**view, "next_cursor": cursor})

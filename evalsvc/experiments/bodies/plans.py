@@ -147,6 +147,7 @@ class PlanIn(Strict):
     modes = serializers.ListField(
         child=serializers.ChoiceField(choices=MODES), min_length=1, max_length=2, required=False, allow_null=True
     )
+    cluster_by = StrictText(max_length=200, required=False, allow_null=True)
     start = serializers.BooleanField(default=False)
 
 

@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.inference.versus import baseline_of, is_declared, question_of
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import Scene, live_view, scene_of, versus
+from evalsvc.experiments.reporting.live import Scene, live_view, scene_of, versus, with_pairs
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.prompts.evidence import LabelDecision, LabelEvidence, LabelRival
 from evalsvc.prompts.models import PromptRevision
@@ -126,7 +126,8 @@ def _evidence(plan: ExperimentPlan, config: Config, view: dict[str, Any], actor:
 
 def _rivals(plan: ExperimentPlan, config: Config) -> list[LabelRival]:
     scene = scene_of(plan)
-    others = (other for other in scene.configs if other.pk != config.pk)
+    others = [other for other in scene.configs if other.pk != config.pk]
+    scene = with_pairs(scene, [(config, other) for other in others])
     found = (_rival(scene, config, other) for other in others)
     return [rival for rival in found if rival is not None][:MAX_RIVALS]
 

@@ -10,6 +10,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version
+from evalsvc.experiments.definition.checks.clusters import check_clusters
 from evalsvc.experiments.definition.checks.unmapped import check_mappings, holds
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.output_types import check_output_types
@@ -66,6 +67,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     fields["higher_is_better"] = primary.higher_is_better
     fields["sample"] = dict(body.get("sample") or {})
     fields["modes"] = modes if ISOLATED in modes else None
+    fields["cluster_by"] = check_clusters(version, body, choice["strategy"])
     _check_finite(fields)
     check_mappings(version, metrics, body.get("sample") or {})
     return PlanSpec(version=version, metrics=metrics, primary_metric=name, fields=fields)

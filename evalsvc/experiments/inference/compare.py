@@ -13,6 +13,7 @@ from django.db.backends.utils import CursorWrapper
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.pairing import agreed_cluster, pairs_over_clusters
 from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.inference.versus import AFTER_THE_FACT, ComparisonQuestion, comparison_out
@@ -48,7 +49,7 @@ ALIKE = """
   JOIN datasets_example y ON y.version_id = %(version_b)s AND y.key = x.key AND y.digest = x.digest
   JOIN b ON b.example_id = y.id
 """
-ROWS = "SELECT value, other, error_code, other_error FROM paired ORDER BY pos"
+ROWS = "SELECT value, other, error_code, other_error, pos FROM paired ORDER BY pos"
 # Those that differ first, most of all first; then those of which a half is missing; then the rest.
 EXAMPLES = """
 SELECT x.key, p.pos, p.other_pos, p.value, p.other, p.error_code, p.other_error, x.input, x.expected
@@ -140,13 +141,15 @@ def _metric(plan: ExperimentPlan, name: str) -> Metric:
     return Metric.from_json(rows[name])
 
 
-def compare(first: ComparisonSide, second: ComparisonSide, *, offset: int, limit: int) -> tuple[dict[str, Any], bool]:
+def compare(
+    first: ComparisonSide, second: ComparisonSide, *, offset: int, limit: int, cluster_by: str | None = None
+) -> tuple[dict[str, Any], bool]:
     """Return the comparison, first minus second, with a page of its examples; and whether there are more.
 
     Only examples below both watermarks count. Within one experiment words and intervals hold for all its comparisons
     together, and words rest on examples that neither designer can have seen.
     """
-    view = difference_view(first, second)
+    view = difference_view(first, second, cluster_by)
     facts = facts_of(first, second) | {"offset": offset, "limit": limit + 1}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(paired_sql(first, second) + EXAMPLES, facts)
@@ -154,8 +157,9 @@ def compare(first: ComparisonSide, second: ComparisonSide, *, offset: int, limit
     return view | {"examples": examples[:limit]}, len(examples) > limit
 
 
-def difference_view(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
-    """Return the comparison without its examples."""
+def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: str | None = None) -> dict[str, Any]:
+    """Return the comparison without its examples; over the clusters that are named, here or by the plans."""
+    cluster_by = agreed_cluster(cluster_by, [first.plan.cluster_by, second.plan.cluster_by])
     with hash_joins() as cursor:
         cursor.execute(paired_sql(first, second) + ROWS, facts_of(first, second))
         rows = cursor.fetchall()
@@ -168,7 +172,8 @@ def difference_view(first: ComparisonSide, second: ComparisonSide) -> dict[str, 
         "higher_is_better": first.metric.higher_is_better,
         "matched_by": matched_by(first, second),
         **_shares(first, second, n_common, len(rows)),
-        "comparison": _comparison(first, second, rows, n_common),
+        "cluster_by": cluster_by,
+        "comparison": _comparison(first, second, rows, n_common, cluster_by),
         "warnings": list(pairing_warnings(first, second, n_common)),
     }
 
@@ -236,24 +241,33 @@ def difference_between(first: ComparisonSide, second: ComparisonSide, *, togethe
     with connections[current_role()].cursor() as cursor:
         cursor.execute(paired_sql(first, second) + ROWS, facts_of(first, second))
         rows = cursor.fetchall()
-    return _comparison(first, second, rows, count_common(first, second), together=together)
+    cluster_by = first.plan.cluster_by or second.plan.cluster_by
+    return _comparison(first, second, rows, count_common(first, second), cluster_by, together)
 
 
 def _comparison(
-    first: ComparisonSide, second: ComparisonSide, rows: Sequence[Any], n_common: int, together: int | None = None
+    first: ComparisonSide,
+    second: ComparisonSide,
+    rows: Sequence[Any],
+    n_common: int,
+    cluster_by: str | None,
+    together: int | None = None,
 ) -> dict[str, Any]:
     is_one_run = first.config.experiment_id == second.config.experiment_id
     n_configs = Config.objects.filter(experiment_id=first.config.experiment_id).count() if is_one_run else 2
-    question = ComparisonQuestion(
-        first.metric, max(n_common, 1), first.plan.level, together or n_comparisons(n_configs)
-    )
+    together = together or n_comparisons(n_configs)
+    question = ComparisonQuestion(first.metric, max(n_common, 1), first.plan.level, together, cluster_by)
     fresh_from = max(first.config.fresh_from, second.config.fresh_from) if is_one_run else 0
     fortune = NOTHING if first.metric.value_range is not None else ()
     common = Common(first.config.pk, second.config.pk, log_better=fortune, log_worse=fortune)
     scores = [_compared(first.metric, [(row[i], row[i + 2]) for row in rows]) for i in (0, 1)]
     if rows:
         (common,) = advanced([common], [(scores[0], scores[1])], [fresh_from])
-    view = comparison_out(question, common, fresh_from=fresh_from)
+    clusters = None
+    if cluster_by is not None:
+        places = [row[4] for row in rows]
+        clusters = pairs_over_clusters(first.plan.pk, cluster_by, (scores[0], scores[1]), places)
+    view = comparison_out(question, common, fresh_from=fresh_from, clusters=clusters)
     # Nobody said beforehand that two runs would be compared, nor when.
     return view if is_one_run else view | {"label": AFTER_THE_FACT}
 

@@ -11,6 +11,7 @@ import numpy as np
 from django.db import connections
 
 from evalsvc.experiments.definition.knobs import pointed
+from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
@@ -81,15 +82,15 @@ def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion
                 "n_actual": int(actual[i]),
                 "n_predicted": int(predicted[i]),
                 "n_hits": int(hits[i]),
-                "precision": _out(found.classes[i].precision),
-                "recall": _out(found.classes[i].recall),
-                "f1": _out(found.classes[i].f1),
+                "precision": _out(found.classes[i].precision, plan),
+                "recall": _out(found.classes[i].recall, plan),
+                "f1": _out(found.classes[i].f1, plan),
             }
             for i, label in enumerate(labels)
             if found is not None
         ],
-        "accuracy": _out(found.accuracy) if found else None,
-        "macro_f1": _out(found.macro_f1) if found else None,
+        "accuracy": _out(found.accuracy, plan) if found else None,
+        "macro_f1": _out(found.macro_f1, plan) if found else None,
     }
 
 
@@ -152,5 +153,9 @@ def _matrix(cells: Mapping[tuple[str | None, str | None], int], labels: Sequence
     return matrix
 
 
-def _out(share: Share) -> dict[str, Any]:
-    return asdict(share) | {"warnings": list(share.warnings)}
+def _out(share: Share, plan: ExperimentPlan) -> dict[str, Any]:
+    shown = asdict(share) | {"warnings": list(share.warnings)}
+    if plan.cluster_by is None:
+        return shown
+    # Its intervals take examples one by one.
+    return shown | {"lower": None, "upper": None, "method": "none", "warnings": [NO_CLUSTERED]}

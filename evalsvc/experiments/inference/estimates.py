@@ -13,12 +13,14 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.views import clustered_new_data
 from evalsvc.experiments.inference.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.adding import add_sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
 from evalsvc.stats.estimates.running import Sums, estimate
+from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.stats.formulas.extremes import guarded_t
 from evalsvc.stats.formulas.finite import Ends, feasible
 from evalsvc.tenancy.scope import current_role
@@ -181,7 +183,7 @@ def requested_of(
 ) -> dict[str, object] | None:
     """Return what a strategy that was asked for by name gives, to its last digit; None when none was."""
     strategy = metric.strategy
-    if strategy is None or metric.kind.covers is None:
+    if strategy is None or metric.kind.covers is None or plan.cluster_by is not None:
         return None
     if plan.strategy is None and strategy == metric.kind.default_strategy(metric.binary):
         return None
@@ -237,16 +239,24 @@ def needs_series(metric: Metric) -> bool:
 
 
 def figures(
-    plan: ExperimentPlan, metric: Metric, tally: Tally, watched: WatchedIntervals | None = None
+    plan: ExperimentPlan,
+    metric: Metric,
+    tally: Tally,
+    watched: WatchedIntervals | None = None,
+    clusters: ClusterSums | None = None,
 ) -> dict[str, Any]:
     """Return the numbers of a metric: the estimate, its interval for new data as the headline, and that for this set.
 
-    Of a total only this set can be asked; its headline is the `mean`.
+    Of a total only this set can be asked; its headline is the `mean`. Where the plan names clusters, the interval for
+    new data is over them.
     """
     level = plan.level
-    new_data = new_data_of(
-        metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
-    )
+    if plan.cluster_by is not None and metric.kind.covers is not None and tally.sums.n:
+        new_data: dict[str, Any] | None = clustered_new_data(metric, clusters, level)
+    else:
+        new_data = new_data_of(
+            metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
+        )
     warnings = new_data.pop("warnings") if new_data else []
     if metric.addition:
         warnings.append(ADDED_LATER)

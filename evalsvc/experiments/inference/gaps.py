@@ -7,13 +7,14 @@ fault. Both modes ran on the same examples, so the interval is that of a paired 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import connections
 
 from evalsvc.experiments.definition.checks.modes import predecessors_of
 from evalsvc.experiments.definition.metrics import Metric, is_twin
+from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import ONE_LOOK
 from evalsvc.stats.pairs.paired import Differences, PairedInterval, paired_interval
@@ -104,7 +105,7 @@ def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs
 def _interval(plan: ExperimentPlan, one: ModePairs, level: float, *, use_fpc: bool = False) -> PairedInterval:
     bounds = one.metric.value_range
     reach = bounds[1] - bounds[0] if bounds is not None else None
-    return paired_interval(
+    found = paired_interval(
         one.differences,
         population=plan.n_examples,
         level=level,
@@ -112,6 +113,9 @@ def _interval(plan: ExperimentPlan, one: ModePairs, level: float, *, use_fpc: bo
         binary=one.metric.binary,
         reach=reach,
     )
+    if plan.cluster_by is None or use_fpc:
+        return found
+    return replace(found, lower=None, upper=None, method="none", warnings=(NO_CLUSTERED,))
 
 
 def _gap_out(

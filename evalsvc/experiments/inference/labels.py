@@ -21,3 +21,16 @@ def part_of_example(column: str) -> str:
     Examples are kept as `json`, which may hold a NUL that no text of the database can.
     """
     return f"CASE WHEN strpos(e.{column}::text, '\\u0000') = 0 THEN e.{column} #> %s END"
+
+
+# Each asked example of an experiment with its label; without a metadata value all examples are one slice.
+# OFFSET 0: what lies at the path is read once, and not for each branch of the label.
+LABELS = {
+    True: """SELECT i.pos, i.example_id, <label> AS label
+      FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
+      CROSS JOIN LATERAL (SELECT <part> AS found OFFSET 0) p WHERE i.experiment_id = %s""".replace(
+        "<label>", label_sql("p.found", json="json")
+    ).replace("<part>", part_of_example("metadata")),
+    False: """SELECT i.pos, i.example_id, ''::text AS label
+      FROM experiments_experimentitem i WHERE %s::text[] IS NULL AND i.experiment_id = %s""",
+}

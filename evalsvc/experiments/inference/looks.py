@@ -113,8 +113,9 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
     for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
         tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
         once = new_data_of(metrics[name], tally, plan.level, is_watched=False)
-        # Of a total only this set can be asked.
-        new_data = once if metrics[name].kind.covers != THIS_SET else None
+        # Of a total only this set can be asked, and clusters are not counted at each shard.
+        is_shown = metrics[name].kind.covers != THIS_SET and plan.cluster_by is None
+        new_data = once if is_shown else None
         this_set = this_set_of(metrics[name], tally, plan.level)
         looks.append(
             Look(

@@ -10,12 +10,15 @@ import numpy as np
 from django.db import connections
 from numpy.typing import NDArray
 
+from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.counting import clusters_of
 from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.betting import betting_interval
+from evalsvc.stats.pairs.clustered import clustered_difference, clustered_pairs
 from evalsvc.stats.pairs.comparing import new_data_difference
 from evalsvc.stats.pairs.paired import differences_of
 from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level
@@ -43,6 +46,8 @@ class Field:
     configs: Sequence[Config]
     scores: FloatArray
     n_comparisons: int
+    clusters: NDArray[np.int_] | None = None
+    """The cluster of each position, where the plan names clusters."""
 
     @property
     def is_watched(self) -> bool:
@@ -51,8 +56,12 @@ class Field:
 
     @property
     def is_untold(self) -> bool:
-        """Whether one of the metrics can have no interval as long as more answers may come: it has no range."""
-        return self.is_watched and any(metric.value_range is None for metric in self.metrics)
+        """Whether one of the metrics can have no interval as long as more answers may come.
+
+        It has no range, or examples come in clusters: bets take them one by one.
+        """
+        is_bet = self.clusters is None and all(metric.value_range is not None for metric in self.metrics)
+        return self.is_watched and not is_bet
 
     @property
     def level(self) -> float:
@@ -115,7 +124,8 @@ def _field(plan: ExperimentPlan, metrics: Sequence[Metric]) -> Field:
         for name, config_id, pos, value in cursor.fetchall():
             scores[layers[name], rows[config_id], pos] = value
     # Deleted ones have been looked at too, before they went.
-    return Field(plan, metrics, configs, scores, n_comparisons(max(1, len(ever))))
+    clusters = clusters_of(plan.pk, read_cluster(plan.cluster_by)).of if plan.cluster_by is not None else None
+    return Field(plan, metrics, configs, scores, n_comparisons(max(1, len(ever))), clusters)
 
 
 def _n_scored(field: Field, i: int) -> int:
@@ -176,7 +186,7 @@ def _dominance(field: Field, i: int, j: int) -> dict[str, Any]:
     start = max(field.configs[i].fresh_from, field.configs[j].fresh_from)
     fresh = common[j] & (np.arange(field.plan.n_examples) >= start)
     better = {
-        metric.name: _difference(field, metric, gains[m, j][common[j]], gains[m, j][fresh])
+        metric.name: _difference(field, metric, gains[m, j][common[j]], gains[m, j], fresh)
         for m, metric in enumerate(field.metrics)
     }
     return {
@@ -195,9 +205,11 @@ def _how_sure(field: Field, lower: Sequence[float | None]) -> str:
     return CLEARLY if all(end is not None and end > 0.0 for end in lower) else BY_CHANCE
 
 
-def _difference(field: Field, metric: Metric, gains: FloatArray, fresh: FloatArray) -> dict[str, Any]:
+def _difference(
+    field: Field, metric: Metric, gains: FloatArray, whole: FloatArray, fresh: NDArray[np.bool_]
+) -> dict[str, Any]:
     scale = metric.kind.scale(field.plan.n_examples)
-    lower, upper, method = _interval(field, metric, fresh)
+    lower, upper, method = _interval(field, metric, whole, fresh)
     return {
         "delta": float(gains.mean()) * scale,
         "lower": None if lower is None else lower * scale,
@@ -207,15 +219,22 @@ def _difference(field: Field, metric: Metric, gains: FloatArray, fresh: FloatArr
     }
 
 
-def _interval(field: Field, metric: Metric, gains: FloatArray) -> tuple[float | None, float | None, str]:
-    """Return an interval for the mean gain on new data: while it runs, one that may be watched."""
-    if gains.size < 2:
+def _interval(
+    field: Field, metric: Metric, whole: FloatArray, fresh: NDArray[np.bool_]
+) -> tuple[float | None, float | None, str]:
+    """Return an interval for the mean gain on new data, from fresh positions; one that may be watched while it runs."""
+    gains = whole[fresh]
+    if gains.size < 2 or (field.clusters is not None and field.is_watched):
         return None, None, "none"
     reach = metric.value_range[1] - metric.value_range[0] if metric.value_range is not None else None
     if field.is_watched:
         if reach is None:
             return None, None, "none"
         return *betting_interval(gains, None, field.level, (-reach, reach)), "betting"
+    if field.clusters is not None:
+        pairs = clustered_pairs(gains, field.clusters[np.flatnonzero(fresh)])
+        over = clustered_difference(pairs, level=field.level, reach=reach)
+        return over.lower, over.upper, over.method
     sums = differences_of(gains, np.zeros(gains.size))
     found = new_data_difference(sums, level=field.level, binary=metric.binary, reach=reach)
     return found.lower, found.upper, found.method

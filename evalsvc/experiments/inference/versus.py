@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.inference.estimates import NO_RANGE
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.formulas.finite import Ends
+from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, clustered_difference
 from evalsvc.stats.pairs.common import Common
 from evalsvc.stats.pairs.comparing import new_data_difference
 from evalsvc.stats.pairs.leading import ROUNDING
@@ -30,6 +32,7 @@ class ComparisonQuestion:
     n_examples: int
     level: float
     n_comparisons: int
+    cluster_by: str | None = None
 
     @property
     def joint_level(self) -> float:
@@ -44,9 +47,8 @@ class ComparisonQuestion:
 
 def question_of(plan: ExperimentPlan, metric: Metric, n_configs: int, *, has_baseline: bool) -> ComparisonQuestion:
     """Return the question of an experiment with so many configs ever added."""
-    return ComparisonQuestion(
-        metric, plan.n_examples, plan.level, n_comparisons(max(1, n_configs), has_baseline=has_baseline)
-    )
+    together = n_comparisons(max(1, n_configs), has_baseline=has_baseline)
+    return ComparisonQuestion(metric, plan.n_examples, plan.level, together, plan.cluster_by)
 
 
 def baseline_of(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:
@@ -59,16 +61,19 @@ def is_declared(plan: ExperimentPlan, baseline: Config | None) -> bool:
     return baseline is not None and baseline.fresh_from == 0 and baseline.arrival <= max(plan.n_original, 1)
 
 
-def comparison_out(question: ComparisonQuestion, common: Common, *, fresh_from: int) -> dict[str, Any]:
+def comparison_out(
+    question: ComparisonQuestion, common: Common, *, fresh_from: int, clusters: ClusteredPairs | None = None
+) -> dict[str, Any]:
     """Return a comparison, first minus second; positive when the first is better.
 
     The interval for new data is the headline, and the words come from evidence on new data that may be watched. Beside
-    it what the difference is on this set.
+    it what the difference is on this set. Where the question names clusters, the interval is over these, and there is
+    no word: the evidence takes examples one by one.
     """
     pairs = common.differences
     scale = _scale_of(question, common)
-    joint = _interval(question, pairs, question.joint_level)
-    alone = _interval(question, pairs, question.level)
+    joint = _interval(question, pairs, question.joint_level, clusters)
+    alone = _interval(question, pairs, question.level, clusters)
     new_data = {
         "lower": _scaled(joint[0], scale.mean),
         "upper": _scaled(joint[1], scale.mean),
@@ -77,6 +82,7 @@ def comparison_out(question: ComparisonQuestion, common: Common, *, fresh_from: 
     }
     view = {
         "n": pairs.n,
+        **_n_clusters(question, clusters),
         "n_missing": common.n_missing,
         "delta": _scaled(_mean(pairs), scale.delta),
         "level": question.level,
@@ -123,8 +129,17 @@ def _scaled(value: float | None, scale: float) -> float | None:
     return None if value is None else value * scale
 
 
-def _interval(question: ComparisonQuestion, pairs: Differences, level: float) -> tuple[float | None, float | None, str]:
+def _n_clusters(question: ComparisonQuestion, clusters: ClusteredPairs | None) -> dict[str, int | None]:
+    return {} if question.cluster_by is None else {"n_clusters": clusters.sums.groups if clusters else None}
+
+
+def _interval(
+    question: ComparisonQuestion, pairs: Differences, level: float, clusters: ClusteredPairs | None
+) -> tuple[float | None, float | None, str]:
     """Return the interval for new data, on the scale on which configs are compared."""
+    if question.cluster_by is not None:
+        over = clustered_difference(clusters or NO_PAIRS, level=level, reach=question.reach)
+        return over.lower, over.upper, over.method
     found = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
     return found.lower, found.upper, found.method
 
@@ -167,9 +182,10 @@ def _words(question: ComparisonQuestion, common: Common, fresh_from: int) -> dic
 
     Without a declared range there is no such evidence, so no word either: "may be chance" would be a finding.
     """
-    if not common.log_better:
+    if not common.log_better or question.cluster_by is not None:
         nothing: dict[str, Any] = dict.fromkeys(("word", "rests_on", "about_n_more"))
-        return nothing | {"reason": NO_RANGE, "can_be_settled": False}
+        reason = NO_RANGE if question.cluster_by is None else NO_CLUSTERED
+        return nothing | {"reason": reason, "can_be_settled": False}
     n_fresh = max(0, common.upto - fresh_from)
     evidence = NewEvidence(n_fresh, common.log_better, common.log_worse)
     wanted = word_threshold(question.level, question.n_comparisons)

@@ -58,6 +58,7 @@ class ExperimentPlan(TenantModel):
     higher_is_better = models.BooleanField(default=True, help_text="Of the primary metric.")
     sample = models.JSONField(default=dict, help_text="JSON pointers into the example: what the evaluators see.")
     modes = ArrayField(models.CharField(max_length=20), null=True, help_text="Null: integrated only.")
+    cluster_by = models.CharField(max_length=200, null=True, help_text="What examples share; null: nothing.")
     level = models.FloatField(default=0.95)
     strategy = models.CharField(max_length=30, null=True, help_text="Null: the default of each metric.")
     use_fpc = models.BooleanField(default=True)

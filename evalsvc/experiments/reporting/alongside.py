@@ -11,6 +11,7 @@ from evalsvc.evaluations.history.alongside import UnknownConfig
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
+from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, Counted, count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import metric_view
 from evalsvc.rest.bodies.names import spell_name
@@ -36,15 +37,16 @@ class RunningSide:
         with account_scope(self.plan.account_id):
             rows = Aggregate.objects.filter(config__in=[config.pk for config in self.configs])
             sums = {(row.config_id, row.metric, row.scope): row for row in rows}
+            clusters = count_clusters(self.plan, self.configs, metrics, most=MOST_WATCHED)
             return {
                 "experiment_id": str(self.plan.pk),
                 "experiment": self.plan.experiment.name,
                 "state": self.plan.state,
-                "configs": [self._config(config, metrics, sums) for config in self.configs],
+                "configs": [self._config(config, metrics, sums, clusters) for config in self.configs],
             }
 
-    def _config(self, config: Config, metrics: Sequence[Metric], sums: Any) -> dict[str, Any]:
-        views = {metric.name: metric_view(self.plan, config, metric, sums) for metric in metrics}
+    def _config(self, config: Config, metrics: Sequence[Metric], sums: Any, clusters: Counted) -> dict[str, Any]:
+        views = {metric.name: metric_view(self.plan, config, metric, sums, clusters=clusters) for metric in metrics}
         return {"id": str(config.pk), "name": config.name, "state": config.state, "metrics": views}
 
 

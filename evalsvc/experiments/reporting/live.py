@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.ranges import wide_in
+from evalsvc.experiments.inference.clusters.counting import (
+    MOST_WATCHED,
+    Counted,
+    CountedPairs,
+    count_bare,
+    count_clusters,
+    count_pairs,
+)
+from evalsvc.experiments.inference.clusters.views import without_ends
 from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons
 from evalsvc.experiments.inference.estimates import (
     Tally,
@@ -39,8 +48,9 @@ from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPl
 from evalsvc.experiments.reporting.by_component import by_component
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.estimates.running import bounds_under_failures
+from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.stats.kinds import kind_named
-from evalsvc.stats.pairs.common import between
+from evalsvc.stats.pairs.common import Common, between
 from evalsvc.stats.pairs.newpairs import WORSE
 from evalsvc.tenancy.scope import current_role
 
@@ -69,6 +79,8 @@ class Scene:
     commons: Comparisons
     watched: Mapping[tuple[int, str], WatchedIntervals]
     n_ever: int
+    clusters: Counted = field(default_factory=dict)
+    paired_clusters: CountedPairs = field(default_factory=dict)
 
     def tally(self, config: Config, metric: Metric) -> Tally:
         """Return what is known of a metric of a config."""
@@ -98,11 +110,13 @@ def live_view(plan: ExperimentPlan) -> dict[str, Any]:
     quantiles = quantiles_in(counts, plan.level)
     question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
     against = baseline or leader
+    scene = with_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
     pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
     views = [_config_view(scene, config, against, question, pairs) for config in scene.configs]
     for view in views:
         for name, shown in view["metrics"].items():
-            shown["quantiles"] = quantiles.get((int(view["id"]), name))
+            found = quantiles.get((int(view["id"]), name))
+            shown["quantiles"] = without_ends(found) if found and plan.cluster_by is not None else found
     decisions = Decision.objects.filter(experiment_id=plan.pk).select_related("config", "against").order_by("-id")
     return {
         "experiment": live_head(plan, scene.configs),
@@ -128,7 +142,19 @@ def scene_of(plan: ExperimentPlan) -> Scene:
         read_comparisons(plan.pk) if is_pairable(primary) else {},
         watched_in(plan, configs, metrics),
         len(every),
+        count_clusters(plan, configs, metrics, most=MOST_WATCHED),
     )
+
+
+def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
+    """Return a scene that has counted the clusters of these pairs, where its plan names clusters."""
+    found = []
+    for one, other in pairs:
+        common = between(scene.commons, one.pk, other.pk) if other is not None else None
+        if other is not None and common is not None:
+            found.append((one, other, common.upto))
+    counted = count_pairs(scene.plan, primary_metric(scene.plan), found, most=MOST_WATCHED)
+    return replace(scene, paired_clusters=counted)
 
 
 def watched_in(
@@ -154,13 +180,26 @@ def _is_settled(scene: Scene, leader: Config | None, question: ComparisonQuestio
     if leader is None or not is_pairable(metric):
         return False if scene.configs else None
     others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
-    words = [_word(scene, config, leader, question) for config in others]
-    return all(word == WORSE for word in words) if words else None
+    return all(_is_behind(scene, config, leader, question) for config in others) if others else None
 
 
-def _word(scene: Scene, config: Config, other: Config, question: ComparisonQuestion) -> str | None:
-    common = between(scene.commons, config.pk, other.pk)
-    return comparison_out(question, common, fresh_from=fresh_of(config, other))["word"] if common else None
+def _is_behind(scene: Scene, config: Config, leader: Config, question: ComparisonQuestion) -> bool:
+    """Say whether a config is worse than the leader; over clusters no word may be watched, so only when all is in."""
+    common = between(scene.commons, config.pk, leader.pk)
+    if common is None:
+        return False
+    found = _compared(scene, config, leader, question, common)
+    if question.cluster_by is None:
+        return bool(found["word"] == WORSE)
+    upper = found["new_data"]["upper"]
+    return scene.plan.state == ExperimentPlan.State.DONE and upper is not None and upper < 0.0
+
+
+def _compared(
+    scene: Scene, config: Config, other: Config, question: ComparisonQuestion, common: Common
+) -> dict[str, Any]:
+    clusters = scene.paired_clusters.get((config.pk, other.pk))
+    return comparison_out(question, common, fresh_from=fresh_of(config, other), clusters=clusters)
 
 
 def fresh_of(config: Config, other: Config) -> int:
@@ -181,6 +220,8 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
         "policy": plan.policy,
         "primary_metric": plan.primary_metric,
         "level": plan.level,
+        "cluster_by": plan.cluster_by,
+        "n_unclustered": count_bare(plan),
         "n_queries": sum(queries_of(config) for config in configs),
         "n_saved": sum(config.n_saved for config in configs),
         "cost": sum(config.cost for config in configs),
@@ -201,7 +242,9 @@ def _config_view(
 ) -> dict[str, Any]:
     plan, sums = scene.plan, scene.sums
     metrics = {
-        metric.name: metric_view(plan, config, metric, sums, scene.watched.get((config.pk, metric.name)))
+        metric.name: metric_view(
+            plan, config, metric, sums, scene.watched.get((config.pk, metric.name)), clusters=scene.clusters
+        )
         for metric in scene.metrics
     }
     return {
@@ -230,15 +273,23 @@ def _config_view(
 
 
 def metric_view(
-    plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates, watched: WatchedIntervals | None = None
+    plan: ExperimentPlan,
+    config: Config,
+    metric: Metric,
+    sums: Aggregates,
+    watched: WatchedIntervals | None = None,
+    *,
+    clusters: Counted,
 ) -> dict[str, object]:
     """Return one metric of one config: its estimate with both intervals, and beside it what is only shown."""
     tally = tally_in(plan, config, metric, sums)
-    found = figures(plan, metric, tally, watched)
+    counted = clusters.get((config.pk, metric.name))
+    found = figures(plan, metric, tally, watched, counted)
     decision, reason = decision_of(plan, metric, tally, watched)
     return {
         "type": metric.kind.name,
         "n": tally.sums.n,
+        **_n_clusters(plan, counted),
         "N": plan.n_examples,
         "n_error": tally.n_error,
         "n_na": tally.n_na,
@@ -257,6 +308,10 @@ def metric_view(
         "seen_before_design": _mean(metric, sums.get((config.pk, metric.name, Scope.SEEN))),
         "fresh": _mean(metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
     }
+
+
+def _n_clusters(plan: ExperimentPlan, counted: ClusterSums | None) -> dict[str, int | None]:
+    return {} if plan.cluster_by is None else {"n_clusters": counted.groups if counted is not None else None}
 
 
 def design_warnings(plan: ExperimentPlan, config: Config) -> list[str]:
@@ -288,7 +343,7 @@ def versus(
     common = between(scene.commons, config.pk, other.pk)
     if common is None:
         return None
-    view = comparison_out(question, common, fresh_from=fresh_of(config, other))
+    view = _compared(scene, config, other, question, common)
     return {"config_id": str(other.pk), **view, "evidence": evidence_out(pairs, config.pk, other.pk)}
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.experiments.definition.checks.clusters import check_no_strategy
 from evalsvc.experiments.definition.checks.unmapped import check_mappings
 from evalsvc.experiments.definition.checks.unreadable import check_added_metrics
 from evalsvc.experiments.definition.metrics import CLIENT, Metric, resolve_metrics, with_twins
@@ -51,6 +52,8 @@ def add_metrics(
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id, lock=True)
+        if plan.cluster_by is not None:
+            check_no_strategy(wanted, "/metrics")
         metrics = resolve_metrics(
             account_id=account.pk,
             epoch=epoch,

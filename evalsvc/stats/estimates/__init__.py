@@ -1,1 +1,1 @@
-"""Estimates of a metric: of this set and of new data, of parts that hold together, of clusters."""
+"""Estimates of a metric: of this set, of new data, and of parts that hold together."""

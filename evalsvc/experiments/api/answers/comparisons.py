@@ -52,6 +52,7 @@ class CompareAnswer(AnswerShape):
     n_common: int
     n_finished: int
     share: float
+    cluster_by: str | None
     comparison: PairedDifference
     warnings: list[str]
     examples: list[ComparedExample]

@@ -83,6 +83,7 @@ class QuantileEstimate(Ends):
     covers: str
     safe: str
     n_needed: int
+    reason: Annotated[str | UnsetType, Meta(description="Why it has no interval.")] = UNSET
 
 
 class MetricEstimate(Ends):
@@ -115,6 +116,7 @@ class MetricEstimate(Ends):
     seen_before_design: PlainMean | None
     fresh: PlainMean | None
     quantiles: list[QuantileEstimate] | UnsetType | None = UNSET
+    n_clusters: Annotated[int | UnsetType | None, Meta(description="How many clusters the examples are of.")] = UNSET
 
 
 class PushedEstimate(Ends):
@@ -131,6 +133,7 @@ class PushedEstimate(Ends):
     safe: str | None
     new_data: NewDataEstimate | None
     this_set: ThisSetEstimate | None
+    n_clusters: Annotated[int | UnsetType | None, Meta(description="How many clusters the examples are of.")] = UNSET
 
 
 class ThisSetDifference(Ends):
@@ -160,7 +163,7 @@ class MeanDifference(AnswerShape):
     upper_alone: float | None
 
 
-class PairedDifference(Ends):
+class PairedDifference(Ends, kw_only=True):
     """One config compared with another, first minus second; positive when the first is better."""
 
     n: int
@@ -183,6 +186,7 @@ class PairedDifference(Ends):
     method: str
     safe: str | None
     covers: str
+    n_clusters: Annotated[int | UnsetType | None, Meta(description="How many clusters the pairs are of.")] = UNSET
 
 
 class StopEvidence(AnswerShape):
@@ -194,7 +198,7 @@ class StopEvidence(AnswerShape):
     covers: str
 
 
-class VersusConfig(PairedDifference):
+class VersusConfig(PairedDifference, kw_only=True):
     """How a config compares with the leader, or with the baseline."""
 
     config_id: str

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, VersusConfig
 from evalsvc.experiments.api.answers.runs import ConfigState, Kind
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
@@ -20,6 +24,8 @@ class LiveHead(AnswerShape):
     policy: str
     primary_metric: str
     level: float
+    cluster_by: str | None
+    n_unclustered: Annotated[int | None, Meta(description="Examples without the value: each is a cluster of its own.")]
     n_queries: int
     n_saved: int
     cost: float

@@ -74,6 +74,7 @@ class Plan(AnswerShape):
     budget: PlannedBudget
     sample: dict[str, str] | None
     modes: list[str]
+    cluster_by: str | None
     started_at: Moment | None
     finished_at: Moment | None
 

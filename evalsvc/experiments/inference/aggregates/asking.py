@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsvc.accounts.models import Account
+from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.axes import read_axes, read_cluster
+from evalsvc.experiments.inference.aggregates.axes import read_axes
 from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
+from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
 from evalsvc.experiments.inference.compare import MEASURED_ALIKE
 from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.inference.confusion import find_config
@@ -83,7 +85,9 @@ def _question(runs: Sequence[SlicedRun], wanted: Mapping[str, Any]) -> Aggregate
                 raise Invalid(FieldError("/metric", detail))
     level = wanted.get("level") or runs[0].plan.level
     cluster_by = wanted.get("cluster_by")
-    if cluster_by is not None:
+    if cluster_by is None:
+        cluster_by = agreed_cluster(None, [run.plan.cluster_by for run in runs])
+    else:
         read_cluster(cluster_by)
         if not metrics[0].kind.of_one_score.is_of_single_scores:
             detail = f"{name!r} has no number of each example; only a mean or a total has an interval over clusters."

@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
-from evalsvc.experiments.definition.knobs import Path, pointed
+from evalsvc.experiments.definition.checks.clusters import METADATA, read_named_path
+from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.models import Config
 from evalsvc.rest.problems import FieldError, Invalid
 
-METADATA, PARAMETERS = "metadata", "parameters"
+PARAMETERS = "parameters"
 MAX_KNOBS_AT_ONCE = 3
-DEEPEST_AXIS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,8 @@ def read_axes(names: Sequence[str]) -> Axes:
     topic: tuple[str, Path] | None = None
     knobs = []
     for name in dict.fromkeys(names):
-        root, *inside = pointed(name) if name.startswith("/") else name.split(".")
-        path = tuple(inside)
-        if root not in (METADATA, PARAMETERS) or not path or "" in path or len(path) > DEEPEST_AXIS:
+        root, path = read_named_path(name) or ("", ())
+        if root not in (METADATA, PARAMETERS):
             detail = f"{name[:100]!r} is neither `metadata.<key>` nor `parameters.<name>`."
             raise Invalid(FieldError("/by", detail))
         if root == PARAMETERS:
@@ -49,17 +48,6 @@ def read_axes(names: Sequence[str]) -> Axes:
     if len(knobs) > MAX_KNOBS_AT_ONCE:
         raise Invalid(FieldError("/by", f"At most {MAX_KNOBS_AT_ONCE} parameters at a time."))
     return Axes(topic, tuple(knobs))
-
-
-def read_cluster(name: str) -> Path:
-    """Read `metadata.document`, or the same as a JSON pointer; raise Invalid for anything else."""
-    try:
-        topic = read_axes([name]).topic
-    except Invalid:
-        topic = None
-    if topic is None:
-        raise Invalid(FieldError("/cluster_by", f"{name[:100]!r} is not `metadata.<key>`."))
-    return topic[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,24 +11,14 @@ from django.db import connections
 
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.labels import label_sql, part_of_example
-from evalsvc.experiments.models import AdditionMark, Config
+from evalsvc.experiments.inference.labels import LABELS
+from evalsvc.experiments.inference.reached import finished_of
+from evalsvc.experiments.models import Config
 from evalsvc.stats.basics.sums import Sums
-from evalsvc.stats.estimates.clusters import ClusterSums
+from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.tenancy.scope import current_role
 
 NO_LABEL, THE_REST = 0, -1
-# Each asked example with its label; without a metadata value all examples are one slice.
-# OFFSET 0: what lies at the path is read once, and not for each branch of the label.
-LABELS = {
-    True: """SELECT i.pos, i.example_id, <label> AS label
-      FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
-      CROSS JOIN LATERAL (SELECT <part> AS found OFFSET 0) p WHERE i.experiment_id = %s""".replace(
-        "<label>", label_sql("p.found", json="json")
-    ).replace("<part>", part_of_example("metadata")),
-    False: """SELECT i.pos, i.example_id, ''::text AS label
-      FROM experiments_experimentitem i WHERE %s::text[] IS NULL AND i.experiment_id = %s""",
-}
 SIZES = """
 SELECT l.label, count(*), count(*) OVER () FROM ({labels}) l
 GROUP BY l.label ORDER BY l.label IS NULL DESC, count(*) DESC, l.label LIMIT %s
@@ -160,14 +150,6 @@ def _asked(metric: Metric, groups: Sequence[Sequence[Config]]) -> str:
 def begun_of(group: Sequence[Config], uptos: Mapping[int, int]) -> list[Config]:
     """Return the configs that have finished anything: the others have no say in how far their group is counted."""
     return [config for config in group if uptos[config.pk]]
-
-
-def finished_of(metric: Metric, configs: Sequence[Config]) -> dict[int, int]:
-    """Return up to which position each config has a score of a metric, or the reason for none."""
-    if not metric.addition:
-        return {config.pk: config.watermark for config in configs}
-    marks = AdditionMark.objects.filter(config__in=[config.pk for config in configs], number=metric.addition)
-    return {config.pk: 0 for config in configs} | dict(marks.values_list("config_id", "watermark"))
 
 
 def _rows(sql: str, values: Sequence[Any]) -> list[Any]:

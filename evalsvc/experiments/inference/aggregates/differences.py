@@ -8,7 +8,9 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.counting import Slicing, finished_of
+from evalsvc.experiments.inference.aggregates.counting import Slicing
+from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
+from evalsvc.experiments.inference.reached import finished_of
 from evalsvc.experiments.models import Config
 from evalsvc.stats.pairs.comparing import new_data_difference
 from evalsvc.stats.pairs.paired import Differences
@@ -42,11 +44,12 @@ class FinishedConfig:
 
 
 def differences_by_place(
-    slicing: Slicing, metric: Metric, first: FinishedConfig, second: FinishedConfig, level: float
+    slicing: Slicing, metric: Metric, first: FinishedConfig, second: FinishedConfig, level: float, *, is_plain: bool
 ) -> dict[int, dict[str, Any]]:
     """Return, by place, second minus first on the examples that both have finished; positive when the second is better.
 
-    `slicing` is of the experiment of the first. Intervals are for new data, at the level of each single one.
+    `slicing` is of the experiment of the first. Intervals are for new data, at the level of each single one;
+    none where examples come in clusters (`is_plain` is False).
     """
     with_placed, values = slicing.placed()
     # On the scale on which configs are compared: of the range, higher being better.
@@ -55,7 +58,9 @@ def differences_by_place(
     other: list[Any] = [second.config.pk, metric.name, second.upto]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(with_placed + PAIRED_BY_SLICE, [*values, scale, *one, second.config.experiment_id, *other])
-        return {place: _out(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor}
+        found = {place: _out(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor}
+    nothing = {"lower": None, "upper": None, "method": "none", "warnings": [NO_CLUSTERED]}
+    return found if is_plain else {place: one | nothing for place, one in found.items()}
 
 
 def _out(metric: Metric, pairs: Differences, n_missing: int, level: float) -> dict[str, Any]:

@@ -7,21 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, groups_of, read_cluster
+from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, groups_of
 from evalsvc.experiments.inference.aggregates.counting import (
     NO_LABEL,
     NOTHING_COUNTED,
     THE_REST,
     CountedSlice,
     Slicing,
-    finished_of,
 )
 from evalsvc.experiments.inference.aggregates.differences import FinishedConfig, differences_by_place
+from evalsvc.experiments.inference.clusters.views import clustered_new_data
+from evalsvc.experiments.inference.reached import finished_of
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK
-from evalsvc.stats.estimates.clusters import CLUSTERED, ClusterSums, clustered_mean
 from evalsvc.stats.estimates.parts import PartEstimate, SlicePart, joint_estimates
+from evalsvc.stats.formulas.clusters import ClusterSums
 
 # A config of the group has failed where others have not: the mean of that example is of fewer.
 PARTLY_SCORED = "partly_scored"
@@ -130,7 +132,7 @@ def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: Aggrega
     places = [place for place in (*range(1, len(slicing.labels) + 1), THE_REST, NO_LABEL) if place in counts]
     finished = finished_of(metric, run.configs)
     clusters: Mapping[tuple[int, int], ClusterSums] = {}
-    if question.cluster_by is not None:
+    if question.cluster_by is not None and metric.kind.of_one_score.is_of_single_scores:
         path = read_cluster(question.cluster_by)
         clusters = slicing.clustered(metric, [group.configs for group in groups], path)
     rows = []
@@ -147,11 +149,11 @@ def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: Aggrega
 
 def _clustered(row: _Row, found: PartEstimate, metric: Metric, level: float) -> PartEstimate:
     """Return an estimate with the interval over clusters in the place of that over examples."""
-    if row.clusters is None:
+    if not found.n:
         return found
-    ends, warnings = clustered_mean(row.clusters, level=level, value_range=metric.value_range)
-    lower, upper = ends if ends is not None else (None, None)
-    return replace(found, lower=lower, upper=upper, method=CLUSTERED if ends else "none", warnings=warnings)
+    over = clustered_new_data(metric, row.clusters, level)
+    ends = {name: over[name] for name in ("lower", "upper", "method")}
+    return replace(found, warnings=tuple(over["warnings"]), **ends)
 
 
 def _compare(
@@ -160,7 +162,7 @@ def _compare(
     first = FinishedConfig.of(question.metric, runs[0].configs[0])
     for run, metric in zip(runs[1:], question.metrics[1:], strict=True):
         second = FinishedConfig.of(metric, run.configs[0])
-        found = differences_by_place(slicing, metric, first, second, level)
+        found = differences_by_place(slicing, metric, first, second, level, is_plain=question.cluster_by is None)
         for row in rows:
             if row.run is run:
                 row.difference = found.get(row.place)

@@ -10,6 +10,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.counting import count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.reporting.live import metric_view, watched_in
 from evalsvc.experiments.runner.push import units
@@ -60,7 +61,9 @@ def _weigh(account: Account, experiment_id: int, *, has_ended: bool) -> None:
 def _live(plan: ExperimentPlan, config: Config, metrics: Sequence[Metric]) -> dict[str, Mapping[str, Any]]:
     sums = {(row.config_id, row.metric, row.scope): row for row in Aggregate.objects.filter(config=config)}
     watched = watched_in(plan, [config], metrics)
+    # Not at each post: while examples are to come the live view counts clusters for those who look.
+    clusters = count_clusters(plan, [config], metrics, most=0)
     return {
-        metric.name: metric_view(plan, config, metric, sums, watched.get((config.pk, metric.name)))
+        metric.name: metric_view(plan, config, metric, sums, watched.get((config.pk, metric.name)), clusters=clusters)
         for metric in metrics
     }

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evalsvc.stats.basics.sums import sums_of
-from evalsvc.stats.estimates.clusters import ClusterSums, clustered_mean
 from evalsvc.stats.estimates.parts import SlicePart, joint_estimates
+from evalsvc.stats.formulas.clusters import ClusterSums, clustered_mean
 from evalsvc.stats.kinds import ALGEBRAIC
 from evalsvc.stats.pairs.paired import clustered_interval
 from tests.stats.reference import Row

@@ -1,0 +1,161 @@
+"""The sums over clusters of metrics and of paired differences, counted by the database and remembered by a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import connections
+from numpy.typing import NDArray
+
+from evalsvc.experiments.definition.checks.clusters import read_cluster
+from evalsvc.experiments.definition.knobs import Path
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.labels import LABELS
+from evalsvc.experiments.inference.reached import finished_of
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.infra.cache import BoundedCache
+from evalsvc.stats.formulas.clusters import ClusterSums
+from evalsvc.stats.pairs.clustered import NO_SIGN, ClusteredPairs
+from evalsvc.tenancy.scope import current_role
+
+MAX_REMEMBERED = 10_000
+# Beyond so many scores a view of what still runs does not count them at each glance: its interval comes at the end.
+MOST_WATCHED = 200_000
+_sums: BoundedCache[tuple[Any, ...], ClusterSums] = BoundedCache(MAX_REMEMBERED)
+_pairs: BoundedCache[tuple[Any, ...], ClusteredPairs] = BoundedCache(MAX_REMEMBERED)
+# Which examples there are, and what they share, never changes.
+_bare: BoundedCache[int, int] = BoundedCache(MAX_REMEMBERED)
+
+# The cluster of each position, counted from 0 on: an example without the value is a cluster of its own.
+NUMBERED = f"""
+SELECT l.pos, dense_rank() OVER (ORDER BY coalesce('=' || l.label, l.pos::text))::int - 1 AS cluster,
+  l.label IS NULL AS is_bare
+FROM ({LABELS[True]}) l
+"""  # noqa: S608  # nosec B608  names are ours
+BY_POSITION = f"""
+SELECT array_agg(n.cluster ORDER BY n.pos), count(*) FILTER (WHERE n.is_bare) FROM ({NUMBERED}) n
+"""  # noqa: S608  # nosec B608
+# The cluster is looked up by position and not joined: where the planner expects few scores, a loop would never end.
+PLACES = f"""
+WITH places AS MATERIALIZED (SELECT array_agg(n.cluster ORDER BY n.pos) AS of FROM ({NUMBERED}) n)
+"""  # noqa: S608  # nosec B608
+SUMS = f"""{PLACES}
+SELECT c.config_id, c.metric, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
+  sum(c.n * c.n)::float8
+FROM (
+  SELECT w.config_id, w.metric, (SELECT p.of FROM places p)[s.pos + 1] AS cluster,
+    count(*)::float8 AS n, sum(s.value) AS total
+  FROM unnest(%s::bigint[], %s::text[], %s::int[]) AS w(config_id, metric, upto)
+  JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos < w.upto
+  WHERE s.value IS NOT NULL GROUP BY 1, 2, 3) c
+GROUP BY c.config_id, c.metric
+"""  # noqa: S608  # nosec B608
+PAIRS = f"""{PLACES}
+SELECT c.first, c.second, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
+  sum(c.n * c.n)::float8, count(*) FILTER (WHERE c.total > {NO_SIGN}), count(*) FILTER (WHERE c.total < -{NO_SIGN})
+FROM (
+  SELECT w.first, w.second, (SELECT p.of FROM places p)[a.pos + 1] AS cluster,
+    count(*)::float8 AS n, sum((a.value - b.value) * %s) AS total
+  FROM unnest(%s::bigint[], %s::bigint[], %s::int[]) AS w(first, second, upto)
+  JOIN experiments_score a ON a.config_id = w.first AND a.metric = %s AND a.pos < w.upto
+  JOIN experiments_score b ON b.config_id = w.second AND b.metric = a.metric AND b.pos = a.pos
+  WHERE a.value IS NOT NULL AND b.value IS NOT NULL GROUP BY 1, 2, 3) c
+GROUP BY c.first, c.second
+"""  # noqa: S608  # nosec B608
+Counted = Mapping[tuple[int, str], ClusterSums]
+CountedPairs = Mapping[tuple[int, int], ClusteredPairs]
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """The cluster of each position of an experiment, and how many examples have no value to share."""
+
+    of: NDArray[np.int_]
+    n_bare: int
+
+
+def clusters_of(experiment_id: int, path: Path) -> Clusters:
+    """Return the cluster of each position."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(BY_POSITION, [list(path), experiment_id])
+        numbers, n_bare = cursor.fetchone()
+    return Clusters(np.array(numbers or [], dtype=np.int_), n_bare)
+
+
+def count_bare(plan: ExperimentPlan) -> int | None:
+    """Return how many examples lack the value that makes a cluster; None where a plan names none."""
+    if plan.cluster_by is None:
+        return None
+    if (known := _bare.get(plan.pk)) is None:
+        known = clusters_of(plan.pk, read_cluster(plan.cluster_by)).n_bare
+        _bare.put(plan.pk, known)
+    return known
+
+
+def count_clusters(
+    plan: ExperimentPlan, configs: Sequence[Config], metrics: Sequence[Metric], *, most: int | None = None
+) -> Counted:
+    """Return the sums over a plan's clusters of what each config has finished; nothing where it names none.
+
+    `most`: how many scores of configs that still run may be counted in all; beyond, only those that have ended are.
+    """
+    if plan.cluster_by is None:
+        return {}
+    wanted: dict[tuple[int, str], tuple[Config, int]] = {}
+    for metric in (metric for metric in metrics if metric.kind.of_one_score.is_of_single_scores):
+        upto = finished_of(metric, configs)
+        wanted |= {(config.pk, metric.name): (config, upto[config.pk]) for config in configs if upto[config.pk]}
+    if most is not None and sum(upto for config, upto in wanted.values() if _is_going(plan, config)) > most:
+        wanted = {key: one for key, one in wanted.items() if not _is_going(plan, one[0])}
+    keys = {key: (plan.cluster_by, *key, upto, config.n_retried) for key, (config, upto) in wanted.items()}
+    found = {key: known for key, place in keys.items() if (known := _sums.get(place)) is not None}
+    due = [key for key in keys if key not in found]
+    if due:
+        columns = [[id for id, _ in due], [name for _, name in due], [wanted[key][1] for key in due]]
+        for config_id, name, *sums in _rows(SUMS, [*_of(plan), *columns]):
+            found[config_id, name] = counted = ClusterSums(*sums)
+            _sums.put(keys[config_id, name], counted)
+    return found
+
+
+def count_pairs(
+    plan: ExperimentPlan, metric: Metric, pairs: Sequence[tuple[Config, Config, int]], *, most: int | None = None
+) -> CountedPairs:
+    """Return the sums over a plan's clusters of paired differences, first minus second, each up to a position.
+
+    On the scale on which configs are compared. `most` as for `count_clusters`.
+    """
+    if plan.cluster_by is None:
+        return {}
+    if most is not None and sum(upto for one, other, upto in pairs if _is_going(plan, one, other)) > most:
+        pairs = [pair for pair in pairs if not _is_going(plan, *pair[:2])]
+    keys = {
+        (one.pk, other.pk): (plan.cluster_by, metric.name, one.pk, other.pk, upto, one.n_retried, other.n_retried)
+        for one, other, upto in pairs
+    }
+    found = {key: known for key, place in keys.items() if (known := _pairs.get(place)) is not None}
+    due = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in found]
+    if due:
+        scale = (1.0 if metric.higher_is_better else -1.0) / metric.unit(1)
+        columns = [[one.pk for one, _, _ in due], [other.pk for _, other, _ in due], [upto for _, _, upto in due]]
+        for first, second, *sums, n_up, n_down in _rows(PAIRS, [*_of(plan), scale, *columns, metric.name]):
+            found[first, second] = counted = ClusteredPairs(ClusterSums(*sums), n_up, n_down)
+            _pairs.put(keys[first, second], counted)
+    return found
+
+
+def _is_going(plan: ExperimentPlan, *configs: Config) -> bool:
+    return any(config.watermark < plan.run_length for config in configs)
+
+
+def _of(plan: ExperimentPlan) -> list[Any]:
+    return [list(read_cluster(plan.cluster_by or "")), plan.pk]
+
+
+def _rows(sql: str, values: Sequence[Any]) -> list[Any]:
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()

@@ -1,0 +1,40 @@
+"""Paired differences over clusters, from single scores: of any two configs, on the examples that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalsvc.experiments.definition.checks.clusters import read_cluster
+from evalsvc.experiments.inference.clusters.counting import clusters_of
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, clustered_pairs
+
+
+def agreed_cluster(asked: str | None, named: Sequence[str | None]) -> str | None:
+    """Return by what examples are clustered: what is asked for, else what the plans name; Invalid where they differ."""
+    if asked is not None:
+        read_cluster(asked)
+        return asked
+    known = list(dict.fromkeys(name for name in named if name is not None))
+    if len(known) > 1:
+        detail = f"One plan names {known[0]!r}, the other {known[1]!r}: say which in `cluster_by`."
+        raise Invalid(FieldError("/cluster_by", detail))
+    return known[0] if known else None
+
+
+def pairs_over_clusters(
+    experiment_id: int, cluster_by: str, scores: tuple[FloatArray, FloatArray], places: Sequence[int]
+) -> ClusteredPairs:
+    """Return the sums over clusters of the differences, first minus second; each pair stands at a place of the plan.
+
+    A score is not finite where there is none.
+    """
+    first, second = scores
+    both = np.isfinite(first) & np.isfinite(second)
+    if not both.any():
+        return NO_PAIRS
+    clusters = clusters_of(experiment_id, read_cluster(cluster_by))
+    return clustered_pairs(first[both] - second[both], clusters.of[np.array(places, dtype=np.int_)[both]])

@@ -1,0 +1,37 @@
+"""What is shown of a metric whose examples share something: its interval over clusters, or why there is none.
+
+It holds for one look, also while examples are to come: what may be watched takes examples one by one. What covers this
+set stays as it is: its examples are asked in an order drawn at random, whatever they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.stats.basics.words import ONE_LOOK
+from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, clustered_mean
+
+NO_CLUSTERED = "not_over_clusters"
+"""Its number is not one of single examples, or its interval is of another kind: there is none over clusters."""
+PENDING = "clusters_at_end"
+"""Too many scores to count at each glance while examples are to come."""
+
+
+def clustered_new_data(metric: Metric, sums: ClusterSums | None, level: float) -> dict[str, Any]:
+    """Return the interval for new data of the mean of one score, on new clusters."""
+    ends = None
+    warnings: tuple[str, ...] = (NO_CLUSTERED,)
+    if metric.kind.of_one_score.is_of_single_scores:
+        warnings = (PENDING,)
+        if sums is not None:
+            ends, warnings = clustered_mean(sums, level=level, value_range=metric.value_range)
+    lower, upper = ends if ends is not None else (None, None)
+    method = CLUSTERED if ends is not None else "none"
+    return {"lower": lower, "upper": upper, "method": method, "safe": ONE_LOOK, "warnings": list(warnings)}
+
+
+def without_ends(quantiles: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return quantiles without their intervals: order statistics take examples one by one."""
+    return [{**one, "lower": None, "upper": None, "method": "none", "reason": NO_CLUSTERED} for one in quantiles]

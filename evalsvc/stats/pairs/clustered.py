@@ -1,0 +1,90 @@
+"""By how much one config beats another where examples come in clusters: clusters are what is independent, not examples.
+
+As in `comparing`, a few that differ may be chance: the interval holds zero wherever the signs of the clusters' sums
+cannot refuse it, so that fewer than six clusters that differ never do at the level 0.95.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalsvc.stats.basics.checks import FloatArray, checked_level
+from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, clustered_mean
+from evalsvc.stats.pairs.paired import NEW_DATA, PairedInterval
+
+# What rounding leaves of a cluster whose differences cancel out is no sign.
+NO_SIGN = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteredPairs:
+    """Sums of paired differences over clusters, and in how many clusters the first scored more in all, and less."""
+
+    sums: ClusterSums
+    n_up: int
+    n_down: int
+
+
+NO_PAIRS = ClusteredPairs(ClusterSums(0, 0, 0.0, 0.0, 0.0, 0.0), 0, 0)
+
+
+def clustered_pairs(differences: FloatArray, clusters: NDArray[np.int_]) -> ClusteredPairs:
+    """Return the sums over clusters of these differences; each cluster is a number from 0 on.
+
+    Examples
+    --------
+    >>> clustered_pairs(np.array([1.0, 0.0, -1.0]), np.array([0, 0, 4])).sums
+    ClusterSums(groups=2, n=3, total=0.0, squares=2.0, cross=1.0, sizes=5.0)
+    """
+    if not differences.size:
+        return NO_PAIRS
+    sizes = np.bincount(clusters).astype(np.float64)
+    totals = np.bincount(clusters, weights=differences)[sizes > 0.0]
+    sizes = sizes[sizes > 0.0]
+    sums = ClusterSums(
+        int(sizes.size),
+        int(differences.size),
+        float(differences.sum()),
+        float((totals**2).sum()),
+        float((totals * sizes).sum()),
+        float((sizes**2).sum()),
+    )
+    return ClusteredPairs(sums, int((totals > NO_SIGN).sum()), int((totals < -NO_SIGN).sum()))
+
+
+def clustered_difference(pairs: ClusteredPairs, *, level: float, reach: float | None) -> PairedInterval:
+    """Return the interval for the mean difference on new clusters, at one look; none for fewer than two clusters.
+
+    Parameters
+    ----------
+    pairs : ClusteredPairs
+        Of all examples that both configs have scored.
+    level : float
+        Confidence level of this one comparison.
+    reach : float or None
+        Largest difference that there can be, as in `paired.paired_interval`.
+
+    Examples
+    --------
+    >>> pairs = clustered_pairs(np.array([1.0, 1, 0, 0, 1, 0]), np.array([0, 0, 1, 1, 2, 2]))
+    >>> found = clustered_difference(pairs, level=0.95, reach=None)
+    >>> found.method, found.value, round(found.lower, 3), round(found.upper, 3)
+    ('cr1', 0.5, -0.742, 1.742)
+    """
+    level, sums = checked_level(level), pairs.sums
+    limits = None if reach is None else (-reach, reach)
+    ends, warnings = clustered_mean(sums, level=level, value_range=limits)
+    lower, upper = ends if ends is not None else (None, None)
+    if lower is not None and upper is not None and _may_be_chance(pairs, level):
+        lower, upper = min(lower, 0.0), max(upper, 0.0)
+    value = sums.total / sums.n if sums.n else None
+    method = CLUSTERED if ends is not None else "none"
+    return PairedInterval(value, lower, upper, sums.n, None, method, level, NEW_DATA, warnings)
+
+
+def _may_be_chance(pairs: ClusteredPairs, level: float) -> bool:
+    """Say whether even if all clusters that differ had one sign, that would be no surprise."""
+    return 2.0 * 0.5 ** (pairs.n_up + pairs.n_down) > 1.0 - level
