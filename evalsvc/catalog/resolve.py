@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from contextlib import nullcontext
+from collections.abc import Collection
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 
 from django.conf import settings as django_settings
@@ -102,6 +103,15 @@ def resolve_evaluator(
     if evaluator_id in own.disabled:
         raise UnresolvedEvaluator("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
     return evaluator_id, family, spec, default, own
+
+
+def families_of(account_id: int, evaluators: Collection[str]) -> dict[str, Family]:
+    """Return the family of each of these ids and aliases, of disabled ones too; unknown ones are left out."""
+    own, found = own_catalog(account_id, None), {}
+    for name in evaluators:
+        with suppress(UnresolvedEvaluator):
+            found[name] = _find_evaluator(own, name)[1]
+    return found
 
 
 def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSpec, str | None]:

@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db import connections, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.http import urlencode
 
@@ -36,6 +38,7 @@ class Visitor:
     is_operator: bool
     after: list[Callable[[], object]] = field(default_factory=list)
     """What is called once the page's transaction is committed: services cannot enqueue, pages do."""
+    now: datetime = field(default_factory=timezone.now)
 
     @property
     def actor(self) -> str:

@@ -2,12 +2,14 @@
 
 from django.urls import include, path, re_path
 
+from evalsvc.console.pages.history import urls as history
 from evalsvc.console.pages.home import urls as home
 from evalsvc.console.pages.kit import urls as kit
 from evalsvc.console.views import choose_account_page, missing_page, set_theme
 
 AREAS = [
     *home.urlpatterns,
+    *history.urlpatterns,
     *kit.urlpatterns,
 ]
 urlpatterns = [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
 
 from tests.admin.conftest import Person, join, member, new_user, signed_in
 from tests.conftest import Caller, new_account
@@ -23,6 +25,13 @@ class Visitor(Person):
         answer = self.get(path, **query)
         assert answer.status_code == 200, answer.status_code
         return str(answer.content.decode())
+
+    def n_queries(self, path: str = "", **query: str) -> int:
+        """How many queries the page makes when it is opened again."""
+        self.text(path, **query)
+        with CaptureQueriesContext(connections["default"]) as queries:
+            self.text(path, **query)
+        return len(queries)
 
 
 def visitor(person: Person) -> Visitor:

@@ -77,7 +77,7 @@ def _grid(plane: _Plane) -> Iterator[SafeString]:
     floor = HEIGHT - FLOOR
     for value, _ in plane.y.ticks():
         yield element("line", class_="rule", x1="0", x2="100%", y1=plane.top(value), y2=plane.top(value))
-    for i, (value, text) in enumerate(plane.x.ticks()):
+    for i, (value, text) in enumerate(plane.x.ticks(8)):
         share = plane.left(value)
         edge = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
         yield element(

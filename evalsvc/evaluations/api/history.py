@@ -12,12 +12,11 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve, resolve_evaluator
-from evalsvc.evaluations.history import store
-from evalsvc.evaluations.history.cache import HistorySnapshot
+from evalsvc.evaluations.history.asking import read_asked
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.lineage import origins_of
 from evalsvc.evaluations.history.read import history_summary, list_history, profiles_with_scores, thresholds_of
-from evalsvc.evaluations.history.scope import Window, scope_window
+from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import history_shapes, shapes
@@ -99,7 +98,7 @@ class HistoryView(AccountView):
         rows = list_history(account=self.account, **names, window=window)
         of = f"history:{self.account.pk}:{evaluator_id}:{profile_name}:{sorted(window.items())}"
         points, cursor = page(rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=of)
-        history = self._read((evaluator_id, profile_name), ask, window)
+        history = read_asked(self.account.pk, (evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
         answer["confidence_interval"] = shapes.interval_shape(
             answer_interval(ask, run.family if run else None, history)
@@ -121,14 +120,6 @@ class HistoryView(AccountView):
             warning = {"pointer": "/scope.app", "detail": f"No app is named {name!r}."}
             answer["warnings"] = [KeyWarning(**warning, did_you_mean=nearest(name, names))]
         return answer
-
-    def _read(self, pair: tuple[str, str], ask: IntervalAsk, window: Window) -> HistorySnapshot:
-        if ask.is_plain:
-            (history,) = store.read_histories(self.account.pk, [pair])
-        else:
-            (history,) = store.read_scoped(self.account.pk, [pair], window)
-        assert history is not None  # noqa: S101  it was asked for
-        return history
 
     def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Resolved | None]:
         """Return the names that the history goes by, and what runs, which scores made elsewhere do not have."""

@@ -61,7 +61,7 @@ def answer_interval(ask: IntervalAsk, family: Family | None, history: HistorySna
         return None
     of = ask.of or default_of(family)
     window = interval_values(history, of, ask.most)
-    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **_numbers(ask, of, family, window)}
+    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **numbers_of(ask, of, family, window)}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources_of(window)}
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["warnings"], answer["suggested_since"] = _warned(answer["warnings"], window)
@@ -93,7 +93,8 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None) 
     return Window(values, ids, facts >> 2, n_no_verdict)
 
 
-def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+def numbers_of(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+    """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (None, None)
     if of == "pass":
         limits, binary = (0.0, 1.0), True
@@ -151,7 +152,7 @@ def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> 
     if found is None:
         return None
     n_since = window.values.size - found.changed_at
-    numbers = _numbers(ask, of, family, replace(window, values=window.values[:n_since]))
+    numbers = numbers_of(ask, of, family, replace(window, values=window.values[:n_since]))
     told = {name: numbers[name] for name in ("lower", "median", "upper", "n", "method")}
     moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
     return {"changed_at": moment.isoformat(), "before": found.before, "after": found.after, **told}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from django.db import connections
 from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
 from evalsvc.accounts.models import Account
@@ -12,6 +13,7 @@ from evalsvc.catalog.resolve import Resolved
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EvaluationTag, HistoryScore
+from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings
 
 MAX_PROFILES = 20
@@ -63,6 +65,37 @@ def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:
     while found and len(found) < MAX_PROFILES and (more := list(names.filter(profile_name__gt=found[-1])[:1])):
         found += more
     return found
+
+
+NAMES = """
+WITH RECURSIVE names AS (
+  (SELECT h.evaluator_id, h.profile_name FROM evaluations_historyscore h
+   WHERE h.account_id = %(account)s AND (h.evaluator_id, h.profile_name) > (%(evaluator)s, %(profile)s)
+   ORDER BY 1, 2 LIMIT 1)
+  UNION ALL
+  SELECT following.* FROM names, LATERAL (
+    SELECT h.evaluator_id, h.profile_name FROM evaluations_historyscore h
+    WHERE h.account_id = %(account)s AND (h.evaluator_id, h.profile_name) > (names.evaluator_id, names.profile_name)
+    ORDER BY 1, 2 LIMIT 1) following
+)
+SELECT evaluator_id, profile_name FROM names LIMIT %(limit)s
+"""
+
+
+def list_histories(*, account: Account, limit: int = 50, after: tuple[str, str] = ("", "")) -> list[tuple[str, str]]:
+    """Return the (evaluator id, profile name) under which there are scores, by name, from behind `after` on.
+
+    From one name to the next: a history may have a million rows.
+    """
+    with connections[current_role()].cursor() as cursor:
+        values: dict[str, int | str] = {
+            "account": account.pk,
+            "evaluator": after[0],
+            "profile": after[1],
+            "limit": limit,
+        }
+        cursor.execute(NAMES, values)
+        return cursor.fetchall()
 
 
 def thresholds_of(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.evaluations.histories import insert
+
 ROLES = ("reader", "editor", "admin", "operator")
 
 Found = dict[str, Any]
@@ -15,7 +17,18 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("", "reader"),
     ("kit", "reader"),
     ("accounts", "reader"),
+    ("histories", "reader"),
+    ("histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&vs.app=shop", "reader"),
 )
 
+
+def scores(caller: Any) -> Found:
+    """Histories: of two apps, by two revisions, and one of scores made elsewhere."""
+    insert(caller, [1.0, 0.0, 1.0, 1.0] * 20, app="shop", revision=1)
+    insert(caller, [1.0, 0.0] * 10, app="desk", revision=2)
+    insert(caller, [0.2, 4.0, 3.1, 2.5] * 5, evaluator_id="external:grade", profile_name="")
+    return {}
+
+
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = ()
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores,)

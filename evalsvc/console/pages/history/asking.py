@@ -1,0 +1,154 @@
+"""From the page's address to the question, which the API's own reader checks: the same names, the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField
+from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, OF, IntervalAsk, read_query
+from evalsvc.projects.selectors import list_apps, list_projects
+from evalsvc.rest.problems import Invalid
+from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
+
+ASKED = ("strategy", "level", "of", "scope.app", "scope.project", "scope.experiment", "since", "since.scores",
+         "since.revision", "include_experiments")  # fmt: skip
+MAX_CHOICES = 200
+DEFAULT = IntervalAsk(strategy="full-history")
+OF_WORDS = {"pass": "the share that passes", "score": "the mean score"}
+INCLUDE_WORDS = {"none": "none", "promoted": "promoted ones", "all": "all"}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuestion:
+    """Whose history, what its interval is of, and with what it is compared."""
+
+    evaluator_id: str
+    profile_name: str
+    run: Resolved | None
+    asked: Mapping[str, str]
+    """What was said, by the API's names."""
+    ask: IntervalAsk
+    errors: Mapping[str, str] = field(default_factory=dict)
+    other_app: str = ""
+    split_at: datetime | None = None
+    by_number: bool = False
+    """Whether charts count scores across, rather than time."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The names that the history goes by."""
+        return self.evaluator_id, self.profile_name
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The same by the names of the address."""
+        return {"evaluator": self.evaluator_id, "profile": self.profile_name}
+
+    @property
+    def call(self) -> ApiCall:
+        """The call that answers the same."""
+        return ApiCall("GET", "/v1/history", {**self.names, **self.asked, "limit": 100})
+
+
+def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
+    """Read the address; what the API would refuse is told at its field, and the default stands in for it."""
+    evaluator, profile = request.GET.get("evaluator", ""), request.GET.get("profile", "")
+    if not evaluator or "\0" in f"{evaluator}{profile}":
+        raise Http404
+    evaluator_id, profile_name, run = _resolved(account, evaluator, profile)
+    asked = dict(_asked(request))
+    ask, errors = _checked(asked)
+    split_at, wrong = _moment(request.GET.get("vs.before", ""))
+    question = HistoryQuestion(evaluator_id, profile_name, run, asked, ask, errors | wrong)
+    other_app = request.GET.get("vs.app", "")[:255].replace("\0", "")
+    return replace(question, other_app=other_app, split_at=split_at, by_number=request.GET.get("x") == "n")
+
+
+def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str, Resolved | None]:
+    """Return the names and what runs; scores made elsewhere, and of what is switched off, are shown by their names."""
+    try:
+        run = resolve(account_id=account.pk, epoch=None, evaluator=evaluator, profile=profile or None)
+    except UnresolvedEvaluator:
+        return evaluator, profile, None
+    return run.evaluator_id, run.profile.name, run
+
+
+def _asked(request: HttpRequest) -> Iterator[tuple[str, str]]:
+    for name, value in request.GET.items():
+        text = str(value).strip()
+        if text and (name in ASKED or name.startswith("scope.tags.")):
+            yield name, with_zone(text) if name == "since" else text
+
+
+def with_zone(text: str) -> str:
+    """Return a time as the API reads it: a browser's field has no zone, and our pages are in UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if moment.tzinfo else moment.replace(tzinfo=UTC).isoformat()
+
+
+def _checked(asked: Mapping[str, str]) -> tuple[IntervalAsk, dict[str, str]]:
+    try:
+        return read_query(asked), {}
+    except Invalid as exc:
+        return DEFAULT, {error.pointer.strip("/"): error.detail for error in exc.errors}
+
+
+def _moment(text: str) -> tuple[datetime | None, dict[str, str]]:
+    if not text:
+        return None, {}
+    try:
+        found = datetime.fromisoformat(with_zone(text))
+    except ValueError:
+        found = None
+    if found is None or not 2026 <= found.year < 2090:
+        return None, {"vs.before": "A time from 2026 on, for example 2026-11-22T10:00."}
+    return found.astimezone(UTC), {}
+
+
+def question_fields(question: HistoryQuestion, account: Account) -> list[FormField]:
+    """Return the fields by which the question is asked."""
+    said, errors = question.asked, question.errors
+    apps = list(list_apps(account=account).values_list("name", flat=True)[:MAX_CHOICES])
+    projects = list(list_projects(account=account).values_list("name", flat=True)[:MAX_CHOICES])
+
+    def one(name: str, label: str, kind: Any = "text", **more: Any) -> FormField:
+        value = more.pop("value", said.get(name, ""))
+        return FormField(name, label, kind, value, error=errors.get(name, ""), **more)
+
+    return [
+        *(FormField(name, "", "hidden", value) for name, value in question.names.items()),
+        one("strategy", "Strategy", "select", value=question.ask.strategy, options=_same(HISTORY_STRATEGIES)),
+        one("level", "Level", "number", value=said.get("level", f"{LEVEL:g}")),
+        one("of", "Of", "select", options=[("", "as its family"), *((name, OF_WORDS[name]) for name in OF)]),
+        one("scope.app", "App", "select", options=_choices(said.get("scope.app"), apps)),
+        one("scope.project", "Project", "select", options=_choices(said.get("scope.project"), projects)),
+        one("since", "Since (UTC)", "datetime-local", value=said.get("since", "")[:16]),
+        one("since.scores", "Newest scores", "number"),
+        one("since.revision", "From revision", "number"),
+        one("include_experiments", "Experiments", "select",
+            options=[("", "as the scope"), *((name, INCLUDE_WORDS[name]) for name in INCLUDE)]),
+        FormField("x", "Across", "select", "n" if question.by_number else "", [("", "time"), ("n", "scores so far")]),
+        FormField("vs.app", "Against app", "select", question.other_app, _choices(question.other_app, apps, "nothing")),
+        one("vs.before", "Against before (UTC)", "datetime-local",
+            value=f"{question.split_at:%Y-%m-%dT%H:%M}" if question.split_at else ""),
+    ]  # fmt: skip
+
+
+def _same(names: Sequence[str]) -> list[tuple[str, str]]:
+    return [(name, name) for name in names]
+
+
+def _choices(chosen: str | None, names: Sequence[str], none: str = "all") -> list[tuple[str, str]]:
+    """Return the names to choose from; one that is chosen and not among them stays chosen, and finds nothing."""
+    return [("", none), *_same([*names, *([chosen] if chosen and chosen not in names else [])])]

@@ -1,0 +1,65 @@
+"""The charts of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.utils.safestring import SafeString
+
+from evalsvc.console.charts.bars import histogram
+from evalsvc.console.charts.plot import plot
+from evalsvc.console.charts.scales import Axis, seconds
+from evalsvc.console.charts.series import ChartLine, Mark, Point
+from evalsvc.console.pages.history.asking import HistoryQuestion
+from evalsvc.console.pages.history.reading import HistoryReading
+from evalsvc.evaluations.history.course import HistoryStretch
+
+NAMES = {"pass": "Share that passes", "score": "Mean score"}
+
+
+def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeString:
+    """Draw parts as points with their intervals, and the running mean with its band: it ends in the page's number."""
+    interval = reading.interval or {}
+    name, by_number = NAMES[interval.get("of", "score")], question.by_number
+
+    def x(place: int, moment: datetime) -> float:
+        return float(place) if by_number else seconds(moment)
+
+    def points(found: tuple[HistoryStretch, ...]) -> list[Point]:
+        return [Point(x(one.last, one.ended_at), one.mean, one.lower, one.upper, _said(one)) for one in found]
+
+    marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
+    marks += list(_drift_mark(interval, by_number))
+    low, high = reading.limits or (None, None)
+    across = Axis("Scores so far") if by_number else Axis("Time (UTC)", "time")
+    lines = [
+        ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=False),
+        ChartLine("each part by itself", points(reading.course.parts), is_joined=False),
+    ]
+    parts = f"{len(reading.course.parts)} neighbouring parts of {len(reading.course.values)} scores"
+    says = f"{parts}; {100 * question.ask.level:g} % for new data, by {question.ask.strategy}."
+    return plot(f"{name}, and how sure it is", across, Axis(name, low=low, high=high), lines, marks=marks, says=says)
+
+
+def _said(one: HistoryStretch) -> str:
+    return f"n = {one.n}, until {one.ended_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _drift_mark(interval: dict[str, object], by_number: bool) -> Iterator[Mark]:
+    moved = interval.get("drift")
+    if not isinstance(moved, dict):
+        return
+    n_before = int(str(interval["n"])) - int(moved["n"])
+    at = float(n_before + 1) if by_number else seconds(datetime.fromisoformat(str(moved["changed_at"])))
+    yield Mark(at, "level moved")
+
+
+def distribution_chart(reading: HistoryReading) -> SafeString | None:
+    """Draw how the scores lie; nothing for none."""
+    if not reading.scores:
+        return None
+    low, high = reading.limits or (min(reading.scores), max(reading.scores))
+    low, high = min(low, *reading.scores, high), max(high, *reading.scores, low)
+    says = f"The newest {len(reading.scores)}."
+    return histogram("Distribution of the scores", reading.scores, low=low, high=high, says=says)

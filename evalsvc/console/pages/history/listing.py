@@ -1,0 +1,80 @@
+"""The list of histories, each with its number and its course."""
+
+from __future__ import annotations
+
+from django.core import signing
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+
+from evalsvc.catalog.resolve import families_of
+from evalsvc.console.access import PageRequest
+from evalsvc.console.charts.bars import sparkline
+from evalsvc.console.charts.scales import seconds
+from evalsvc.console.charts.series import Point
+from evalsvc.console.pages.history.reading import value_limits
+from evalsvc.console.pages.history.words import doubts_text
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.numbers import Number, number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.evaluations.history.cache import HistorySnapshot
+from evalsvc.evaluations.history.course import course_of, moment_of
+from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.read import list_histories
+from evalsvc.evaluations.history.store import read_histories
+from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evaluators.base import Family
+
+PAGE, N_PARTS = 20, 12
+SALT = "evalsvc.console.histories"
+PLAIN = IntervalAsk(strategy="full-history")
+COLUMNS = (
+    Column("Evaluator", kind="wide"),
+    Column("Profile", kind="wide"),
+    Column("Newest 1000"),
+    Column("Course"),
+    Column("Newest"),
+    Column("Doubts"),
+)
+
+
+def histories_table(request: PageRequest) -> PageTable:
+    """Return a page of histories by name, each with the interval of its newest scores. Few queries for all of them."""
+    account = request.visitor.account
+    pairs = list_histories(account=account, limit=PAGE + 1, after=_after(request.GET.get("cursor", "")))
+    shown = pairs[:PAGE]
+    families = families_of(account.pk, {evaluator for evaluator, _ in shown})
+    histories = read_histories(account.pk, shown)
+    rows = [_row(request, pair, families.get(pair[0]), one) for pair, one in zip(shown, histories, strict=True)]
+    following = signing.dumps(shown[-1], salt=SALT) if len(pairs) > PAGE else None
+    return PageTable("Histories", COLUMNS, rows, next_cursor=following, is_walked=True, empty="No scores yet.")
+
+
+def _after(cursor: str) -> tuple[str, str]:
+    try:
+        evaluator, profile = signing.loads(cursor, salt=SALT)
+    except signing.BadSignature:
+        return "", ""
+    return str(evaluator), str(profile)
+
+
+def _row(
+    request: PageRequest, pair: tuple[str, str], family: Family | None, history: HistorySnapshot | None
+) -> TableRow:
+    interval = answer_interval(PLAIN, family, history) or {}
+    course = course_of(PLAIN, family, history, n_parts=N_PARTS)
+    limits = value_limits(interval, family)
+    low, high = limits or (0.0, 1.0)
+    mean = float(course.values.mean()) if course.values.size else None
+    number = Number(
+        mean, interval["lower"], interval["upper"], interval["n"], interval["alpha"], "new_data", low=low, high=high,
+        missing=interval["reason"] or "",
+    )  # fmt: skip
+    points = [Point(seconds(one.ended_at), one.mean, one.lower, one.upper) for one in course.parts]
+    newest = moment_of(history.ids[0]) if history and len(history.ids) else None
+    says = f"Course of {pair[0]}, {pair[1]}: {len(points)} parts"
+    drawn: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else ""
+    address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
+    cells = (pair[0], pair[1] or "—", number_markup(number), drawn, moment_markup(newest, request.visitor.now),
+             doubts_text(interval))  # fmt: skip
+    return TableRow(cells, address)

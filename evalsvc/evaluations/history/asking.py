@@ -1,0 +1,23 @@
+"""The scores that an interval is asked of."""
+
+from __future__ import annotations
+
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.history.cache import HistorySnapshot
+from evalsvc.evaluations.history.scope import Window
+from evalsvc.evaluations.wire.interval_request import IntervalAsk
+
+
+def read_asked(
+    account_id: int, pair: tuple[str, str], ask: IntervalAsk, window: Window, *, before: int | None = None
+) -> HistorySnapshot:
+    """Read the scores of (evaluator id, profile name) in a window (`scope_window`) of what was asked for.
+
+    `before` is an id: then the newest of those that are older.
+    """
+    if ask.is_plain:
+        (history,) = store.read_histories(account_id, [pair], before=before)
+    else:
+        (history,) = store.read_scoped(account_id, [pair], window, before=before)
+    assert history is not None  # noqa: S101  it was asked for
+    return history

@@ -1,0 +1,102 @@
+"""How a history came to its interval: part after part, and as it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from evalsvc.evaluations.history.cache import HistorySnapshot
+from evalsvc.evaluations.history.interval import Window, default_of, interval_values, numbers_of
+from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
+from evaluators.base import Family
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStretch:
+    """Neighbouring values of a history in the order of time, from the `first` to the `last`, and their interval."""
+
+    first: int
+    last: int
+    began_at: datetime
+    ended_at: datetime
+    mean: float
+    lower: float | None
+    upper: float | None
+
+    @property
+    def n(self) -> int:
+        """How many values it has."""
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCourse:
+    """A window in the order of time.
+
+    Attributes
+    ----------
+    parts : tuple of HistoryStretch
+        The window cut into neighbouring parts of about one size, each by itself. One whose values are all equal has the
+        interval that is advised instead of one of no width.
+    running : tuple of HistoryStretch
+        From the oldest value up to the end of each part: the last one is the whole window.
+    revisions : tuple of (int, datetime, int)
+        Where another revision of the profile began to judge: the place of its first value, when, and its number.
+    values : array of float
+        All of them, the oldest first.
+    """
+
+    parts: tuple[HistoryStretch, ...]
+    running: tuple[HistoryStretch, ...]
+    revisions: tuple[tuple[int, datetime, int], ...]
+    values: Any
+
+
+def course_of(
+    ask: IntervalAsk, family: Family | None, history: HistorySnapshot | None, *, n_parts: int = 24
+) -> HistoryCourse:
+    """Return the course of a window, in at most so many parts, each with the interval that was asked for."""
+    of = ask.of or default_of(family)
+    # The newest first.
+    window = interval_values(history, of, ask.most)
+    n = int(window.values.size)
+    ends = [round(n * (i + 1) / min(n_parts, n)) for i in range(min(n_parts, n))]
+
+    def stretch(first: int, end: int, *, is_part: bool = False) -> HistoryStretch:
+        values = window.values[n - end : n - first]
+        numbers = numbers_of(ask, of, family, replace(window, values=values))
+        lower, upper = _advised(numbers) if is_part else (numbers["lower"], numbers["upper"])
+        began_at, ended_at = moment_of(window.ids[n - 1 - first]), moment_of(window.ids[n - end])
+        return HistoryStretch(first + 1, end, began_at, ended_at, float(values.mean()), lower, upper)
+
+    return HistoryCourse(
+        parts=tuple(stretch(first, end, is_part=True) for first, end in zip([0, *ends], ends, strict=False)),
+        running=tuple(stretch(0, end) for end in ends),
+        revisions=tuple(_revisions(window)),
+        values=window.values[::-1],
+    )
+
+
+def _advised(numbers: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    if not numbers["degenerate"]:
+        return numbers["lower"], numbers["upper"]
+    advice = numbers["advice"] or {}
+    return advice.get("lower"), advice.get("upper")
+
+
+def _revisions(window: Window) -> Iterator[tuple[int, datetime, int]]:
+    if window.verdicts is not None or not window.values.size:
+        return
+    numbers = (window.marks >> 2)[::-1]
+    for place in np.flatnonzero(np.diff(numbers)) + 1:
+        if numbers[place] > 0:
+            yield int(place) + 1, moment_of(window.ids[::-1][place]), int(numbers[place])
+
+
+def moment_of(id: Any) -> datetime:
+    """Return when the database gave an id."""
+    return EPOCH + timedelta(milliseconds=int(id) >> 22)

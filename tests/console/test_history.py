@@ -1,0 +1,197 @@
+"""The pages of histories: their numbers are the API's, whatever is asked, and nobody else's."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from evalsvc.reports.words import number_text
+from evalsvc.tenancy.scope import account_scope
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.evaluations.histories import insert
+from tests.factories import ok
+
+EVALUATOR, PROFILE = "exact-match-2026-11-01", "patronus:exact-match"
+NAMES = {"evaluator": EVALUATOR, "profile": PROFILE}
+MIXED = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0] * 8
+
+
+def api(caller: Caller, **query: Any) -> dict[str, Any]:
+    from urllib.parse import urlencode
+
+    return dict(ok(caller.get(f"/v1/history?{urlencode({**NAMES, **query})}")))
+
+
+def shown(reader: Visitor, **query: str) -> str:
+    return reader.text("histories/one", **NAMES, **query)
+
+
+QUESTIONS: list[dict[str, str]] = [
+    {},
+    {"strategy": "wilson", "level": "0.9"},
+    {"strategy": "clopper-pearson", "of": "pass", "since.scores": "20"},
+    {"scope.app": "shop", "level": "0.99"},
+    {"of": "score", "since": "2026-01-02T00:00:00+00:00"},
+    {"since.revision": "2"},
+    {"scope.app": "nowhere"},
+]
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
+def test_each_number_is_the_api_s(alice: Caller, reader: Visitor, query: dict[str, str]) -> None:
+    insert(alice, MIXED, app="shop", revision=1)
+    insert(alice, [1.0, 1.0, 0.0], app="desk", revision=2)
+
+    said, text = api(alice, **query), shown(reader, **query)
+
+    interval = said["confidence_interval"]
+    assert f"n = {interval['n']}" in text
+    if interval["lower"] is None:
+        assert interval["reason"] in text
+        return
+    assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in text
+    value = said["pass_rate"] if interval["of"] == "pass" else said["mean"]
+    assert f'<span class="value">{number_text(value)}</span>' in text
+    assert f"{100 * interval['alpha']:g} %" in text and interval["method"].replace("_", " ") in text
+
+
+def test_the_running_band_ends_in_the_number(alice: Caller) -> None:
+    from evalsvc.catalog.resolve import resolve
+    from evalsvc.evaluations.history.asking import read_asked
+    from evalsvc.evaluations.history.course import course_of
+    from evalsvc.evaluations.wire.interval_request import IntervalAsk
+
+    insert(alice, MIXED)
+    ask = IntervalAsk(strategy="wilson", level=0.9)
+    with account_scope(alice.account.pk):
+        run = resolve(account_id=alice.account.pk, epoch=None, evaluator=EVALUATOR, profile=PROFILE)
+        course = course_of(ask, run.family, read_asked(alice.account.pk, (EVALUATOR, PROFILE), ask, {}))
+
+    interval, last = api(alice, strategy="wilson", level=0.9)["confidence_interval"], course.running[-1]
+    assert (last.lower, last.upper, last.n) == (interval["lower"], interval["upper"], interval["n"])
+    assert [part.n for part in course.parts[:3]] == [3, 2, 3] and sum(part.n for part in course.parts) == 64
+    assert course.parts[0].mean == sum(MIXED[:3]) / 3
+
+
+def test_what_the_api_refuses_is_told_at_its_field(alice: Caller, reader: Visitor) -> None:
+    insert(alice, MIXED)
+
+    text = shown(reader, level="7", **{"since.scores": "1"})
+
+    assert "A confidence level lies between" in text and "A whole number between" in text
+    assert "answers the default one" in text
+
+
+def test_warnings_are_plain_words(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0] * 150 + [0.0, 1.0] * 50)
+
+    text = shown(reader)
+
+    assert "The level has moved: the last" in text and "level moved" in text
+    assert "Each score resembles" in text or "autocorrelated" not in api(alice)["confidence_interval"]["warnings"]
+
+
+def test_revisions_are_lines(alice: Caller, reader: Visitor) -> None:
+    insert(alice, MIXED, revision=1)
+    insert(alice, MIXED, revision=2)
+
+    text = shown(reader, x="n")
+
+    assert "revision 2" in text and "Several revisions" in text
+    assert "Only the newest revision" in text
+
+
+def test_two_apps_are_compared(alice: Caller, reader: Visitor) -> None:
+    from evalsvc.stats.formulas.differences import difference_of_intervals
+    from evalsvc.stats.formulas.intervals import wilson
+
+    insert(alice, [1.0] * 56 + [0.0] * 14, app="a")
+    insert(alice, [1.0] * 48 + [0.0] * 32, app="b")
+
+    text = shown(reader, strategy="wilson", **{"scope.app": "a", "vs.app": "b"})
+
+    _, (low, high) = difference_of_intervals((56 / 70, wilson(56, 70)), (48 / 80, wilson(48, 80)))
+    assert f"[{number_text(low)}, {number_text(high)}]" in text and "app a against app b" in text
+
+
+def test_before_is_compared_with_after(alice: Caller, reader: Visitor) -> None:
+    insert(alice, MIXED)
+
+    text = shown(reader, **{"vs.before": "2026-01-05T00:00"})
+
+    assert "since 2026-01-05 00:00 UTC against before" in text and "Both sides need an interval" in text
+
+
+def test_an_empty_window_says_so(alice: Caller, reader: Visitor) -> None:
+    assert "No scores in this window" in shown(reader)
+    assert "No scores yet" in reader.text("histories")
+
+
+def test_scores_made_elsewhere_are_shown(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0, 2.0, 5.0], evaluator_id="external:mine", profile_name="")
+
+    text = reader.text("histories/one", evaluator="external:mine")
+
+    assert "Nothing runs under these names" in text and "n = 3" in text
+
+
+def test_the_list_has_each_history_with_its_interval(alice: Caller, reader: Visitor) -> None:
+    insert(alice, MIXED)
+    insert(alice, [1.0, 2.0, 5.0], evaluator_id="external:mine", profile_name="")
+
+    text = reader.text("histories")
+
+    interval = api(alice)["confidence_interval"]
+    assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in text
+    assert "external:mine" in text and "Next page" not in text
+
+
+def test_the_list_is_paged_by_name(alice: Caller, reader: Visitor) -> None:
+    for i in range(22):
+        insert(alice, [1.0], evaluator_id=f"external:{i:02}", profile_name="")
+
+    text = reader.text("histories")
+    assert "external:19" in text and "external:20" not in text
+    cursor = text.split('rel="next" href="')[1].split("cursor=")[1].split('"')[0]
+    assert "external:21" in reader.client.get(f"/console/histories?cursor={cursor}").content.decode()
+
+
+def test_the_file_has_the_scores_of_the_window(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0, 0.0], app="=SUM(A1)")
+    insert(alice, [0.0], app="desk")
+
+    answer = reader.get("histories/one.csv", **NAMES, **{"scope.app": "=SUM(A1)"})
+
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [row["score"] for row in rows] == ["0.0", "1.0"]
+    assert rows[0]["app"] == "'=SUM(A1)"
+
+
+def test_a_stranger_sees_none_of_it(alice: Caller, stranger: Visitor) -> None:
+    insert(alice, MIXED)
+
+    assert "No scores in this window" in shown(stranger)
+    assert EVALUATOR not in stranger.text("histories")
+
+
+def test_hostile_names_are_text(alice: Caller, reader: Visitor) -> None:
+    name = "<script>alert(1)</script>"
+    insert(alice, MIXED, evaluator_id=f"external:{name}", profile_name=name, app=name)
+
+    for text in (reader.text("histories"), reader.text("histories/one", evaluator=f"external:{name}", profile=name)):
+        assert name not in text and "&lt;script&gt;" in text
+    assert reader.get("histories/one", evaluator="a\0b").status_code == 404
+    assert reader.get("histories/one").status_code == 404
+
+
+def test_it_asks_little(alice: Caller, reader: Visitor) -> None:
+    insert(alice, MIXED)
+    for i in range(10):
+        insert(alice, [1.0, 2.0], evaluator_id=f"external:{i}", profile_name="")
+
+    assert reader.n_queries("histories") <= 15
+    assert reader.n_queries("histories/one", **NAMES, **{"vs.app": "shop"}) <= 15
