@@ -1,10 +1,12 @@
 """Reports and bundles of an experiment: how long they take, and by how much the process grows.
 
     python -m benchmarks.bundles                                16 configs by 400 examples
-    python -m benchmarks.bundles --configs 1 --examples 100000
+    python -m benchmarks.bundles --configs 2 --examples 20000 100000
 
 Each is made in a process of its own, whose largest size is compared with that before. The goals: a bundle of 16 by 400
-takes at most 100 MB, a report or bundle of 100 000 examples at most 200 MB, and the HTML stays below 1 MB.
+takes at most 100 MB, a report, bundle, import or table of aggregates of 100 000 examples at most 200 MB, time grows as
+the examples do, and the HTML stays below 1 MB. The planner knows of the rows that were made, and nothing of those that
+an import adds: that is when it errs most.
 """
 
 from __future__ import annotations
@@ -17,41 +19,65 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-PART, ROWS = 100, 5000
+PART, ROWS, TOPICS = 100, 5000, 8
+PATHS = {
+    "json": "report",
+    "html": "report?format=html",
+    "bundle": "bundle",
+    "aggregates": "aggregates?by=metadata.topic",
+}
+ASKED = ("json", "html", "aggregates", "bundle", "import")
 
 
 def main() -> int:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--configs", type=int, default=16)
-    parser.add_argument("--examples", type=int, default=400)
+    parser.add_argument("--examples", type=int, nargs="+", default=[400])
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     wanted = parser.parse_args()
     if wanted.child:
         return child(*wanted.child)
     from benchmarks.stack import stack
 
+    found: list[dict[str, float]] = []
     with stack() as servers, tempfile.TemporaryDirectory() as folder:
         key = new_key()
-        began = time.perf_counter()
-        id = fill(key, wanted.configs, wanted.examples)
-        print(f"{wanted.configs} configs by {wanted.examples} examples, made in {time.perf_counter() - began:.0f} s")
-        file = str(Path(folder) / "bundle.zip")
-        n_mb = 100 if wanted.configs * wanted.examples < 20_000 else 200
-        for what in ("json", "html", "bundle", "import"):
-            command = [sys.executable, "-m", "benchmarks.bundles", "--child", what, key, id, file]
-            done = subprocess.run(
-                command, env={**os.environ, **servers.env}, capture_output=True, text=True, check=True
-            )
-            found = json.loads(done.stdout.splitlines()[-1])
-            print(
-                f"{what:7} {found['seconds']:6.2f} s  {found['n_bytes'] / 1e6:8.2f} MB answered  "
-                f"{found['mb']:6.1f} MB more memory ({found['mb'] / n_mb:.2f} of {n_mb} MB)"
-            )
+        for n_examples in wanted.examples:
+            found.append(measured(key, wanted.configs, n_examples, servers.env, Path(folder) / "bundle.zip"))
+    for n_examples, seconds in zip(wanted.examples[1:], found[1:], strict=True):
+        growth = n_examples / wanted.examples[0]
+        told = ", ".join(f"{what} {seconds[what] / found[0][what] / growth:.2f}" for what in ASKED)
+        print(f"{growth:.1f} times the examples: seconds for each example, as multiples of the first size: {told}")
     return 0
+
+
+def measured(key: str, n_configs: int, n_examples: int, env: Mapping[str, str], file: Path) -> dict[str, float]:
+    """Make an experiment and ask for everything about it; return the seconds that each took."""
+    from django.db import connections
+
+    began = time.perf_counter()
+    id = fill(key, n_configs, n_examples)
+    print(f"{n_configs} configs by {n_examples} examples, made in {time.perf_counter() - began:.0f} s", flush=True)
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("ANALYZE")
+    n_mb = 100 if n_configs * n_examples < 20_000 else 200
+    took = {}
+    for what in ASKED:
+        command = [sys.executable, "-m", "benchmarks.bundles", "--child", what, key, id, str(file)]
+        done = subprocess.run(command, env={**os.environ, **env}, stdout=subprocess.PIPE, text=True, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+        took[what] = found["seconds"]
+        print(
+            f"{what:10} {found['seconds']:7.2f} s  {found['n_bytes'] / 1e6:8.2f} MB answered  "
+            f"{found['mb']:6.1f} MB more memory ({found['mb'] / n_mb:.2f} of {n_mb} MB)",
+            flush=True,
+        )
+    return took
 
 
 def child(what: str, key: str, id: str, file: str) -> int:
@@ -70,8 +96,7 @@ def child(what: str, key: str, id: str, file: str) -> int:
         assert ask(key, "GET", f"/v1/experiments/{copy}/recount")["equal"]
         n_bytes = len(answer.content)
     else:
-        path = "bundle" if what == "bundle" else f"report?format={what}"
-        answer = call(key, "GET", f"/v1/experiments/{id}/{path}")
+        answer = call(key, "GET", f"/v1/experiments/{id}/{PATHS[what]}")
         n_bytes = 0
         with Path(file if what == "bundle" else os.devnull).open("wb") as out:
             for part in answer.streaming_content if answer.streaming else [answer.content]:
@@ -117,7 +142,15 @@ def ask(key: str, method: str, path: str, body: Any = None) -> Any:
 
 def fill(key: str, n_configs: int, n_examples: int) -> str:
     """Run an experiment of push configs to its end; return its id."""
-    rows = [{"id": str(i), "input": f"What is {i} and one? " * 5, "expected": str(i + 1)} for i in range(n_examples)]
+    rows: list[dict[str, Any]] = [
+        {
+            "id": str(i),
+            "input": f"What is {i} and one? " * 5,
+            "expected": str(i + 1),
+            "metadata": {"topic": f"topic {i % TOPICS}"},
+        }
+        for i in range(n_examples)
+    ]
     body = {"dataset_name": uuid.uuid4().hex, "examples": rows[:ROWS]}
     dataset = ask(key, "POST", "/v1/datasets", body) if n_examples <= ROWS else uploaded(key, rows)
     metrics = [{"name": "accuracy", "evaluator": "exact-match"}, {"name": "latency", "source": "latency_ms"}]

@@ -12,6 +12,7 @@ from django.db import connections
 from django.db.backends.utils import CursorWrapper
 
 from evalsvc.accounts.models import Account
+from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.pairing import agreed_cluster, pairs_over_clusters
 from evalsvc.experiments.inference.comparisons import why_not_pairable
@@ -52,8 +53,7 @@ ALIKE = """
 ROWS = "SELECT value, other, error_code, other_error, pos FROM paired ORDER BY pos"
 # Those that differ first, most of all first; then those of which a half is missing; then the rest.
 EXAMPLES = """
-SELECT x.key, p.pos, p.other_pos, p.value, p.other, p.error_code, p.other_error, x.input, x.expected
-FROM paired p JOIN datasets_example x ON x.id = p.example_id
+SELECT p.example_id, p.pos, p.other_pos, p.value, p.other, p.error_code, p.other_error FROM paired p
 ORDER BY coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,
   abs(p.value - p.other) DESC NULLS LAST, p.pos
 OFFSET %(offset)s LIMIT %(limit)s
@@ -151,9 +151,11 @@ def compare(
     """
     view = difference_view(first, second, cluster_by)
     facts = facts_of(first, second) | {"offset": offset, "limit": limit + 1}
-    with connections[current_role()].cursor() as cursor:
+    with hash_joins() as cursor:
         cursor.execute(paired_sql(first, second) + EXAMPLES, facts)
-        examples = [_example_out(row, first.metric) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+    texts = Example.objects.in_bulk({row[0] for row in rows})
+    examples = [_example_out(texts[row[0]], row[1:], first.metric) for row in rows if row[0] in texts]
     return view | {"examples": examples[:limit]}, len(examples) > limit
 
 
@@ -238,7 +240,7 @@ def _shares(first: ComparisonSide, second: ComparisonSide, n_common: int, n_fini
 
 def difference_between(first: ComparisonSide, second: ComparisonSide, *, together: int) -> dict[str, Any]:
     """Return the paired difference of two configs of two runs, one of so many that are read together."""
-    with connections[current_role()].cursor() as cursor:
+    with hash_joins() as cursor:
         cursor.execute(paired_sql(first, second) + ROWS, facts_of(first, second))
         rows = cursor.fetchall()
     cluster_by = first.plan.cluster_by or second.plan.cluster_by
@@ -283,13 +285,13 @@ def _compared(metric: Metric, rows: Sequence[tuple[float | None, str | None]]) -
     )
 
 
-def _example_out(row: Sequence[Any], metric: Metric) -> dict[str, Any]:
-    key, pos, other_pos, value, other, error, other_error, sent, expected = row
+def _example_out(example: Example, row: Sequence[Any], metric: Metric) -> dict[str, Any]:
+    pos, other_pos, value, other, error, other_error = row
     difference = None if value is None or other is None else value - other
     return {
-        "example_id": key,
-        "input": sent,
-        "expected": expected,
+        "example_id": example.key,
+        "input": example.input,
+        "expected": example.expected,
         "a": {"pos": pos, "value": value, "error_code": error},
         "b": {"pos": other_pos, "value": other, "error_code": other_error},
         "difference": difference if difference is None or metric.higher_is_better else 0.0 - difference,

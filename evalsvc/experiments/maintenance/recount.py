@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connections, transaction
 
 from evalsvc.evaluations.maintenance.sweep import Finding
+from evalsvc.experiments.inference.compare import hash_joins
 from evalsvc.experiments.maintenance import recount_pairs
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
@@ -107,10 +108,6 @@ CHECKS = {
         JOIN experiments_score s
           ON s.config_id = c.id AND s.metric = d.names[1] AND s.pos = coalesce(k.watermark, 0)
         WHERE d.experiment_id = %(experiment)s""",
-    "an output belongs to another example than its position": """
-        SELECT o.config_id FROM experiments_output o
-        LEFT JOIN experiments_experimentitem i ON i.experiment_id = o.experiment_id AND i.pos = o.pos
-        WHERE o.experiment_id = %(experiment)s AND i.example_id IS DISTINCT FROM o.example_id""",
     "a score of an evaluator is missing from the history, or is another there": """
         SELECT s.config_id FROM experiments_score s JOIN experiments_experimentplan p USING (experiment_id)
         CROSS JOIN LATERAL jsonb_array_elements(p.metrics) AS m(row)
@@ -142,6 +139,13 @@ CHECKS = {
           FROM experiments_workunit u WHERE u.config_id = c.id AND u.addition = 0) u ON true
         WHERE c.experiment_id = %(experiment)s AND (u.covered <> c.claim_pos OR u.furthest <> c.claim_pos)""",
 }
+# Both tables are narrowed to the experiment, and neither tells the planner how many rows that are.
+HASHED_CHECKS = {
+    "an output belongs to another example than its position": """
+        SELECT o.config_id FROM experiments_output o
+        LEFT JOIN experiments_experimentitem i ON i.experiment_id = o.experiment_id AND i.pos = o.pos
+        WHERE o.experiment_id = %(experiment)s AND i.example_id IS DISTINCT FROM o.example_id""",
+}
 MOST_OF_PAIRS = 100
 NAMES = ("n", "n_error", "n_na", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
 
@@ -149,6 +153,10 @@ NAMES = ("n", "n_error", "n_na", "total", "squares", "den_total", "den_squares",
 def recount(experiment_id: int) -> list[dict[str, object]]:
     """Return every difference between the books of an experiment and its rows; run it in one snapshot."""
     differences: list[dict[str, Any]] = []
+    with hash_joins() as cursor:
+        for what, query in HASHED_CHECKS.items():
+            cursor.execute(query, {"experiment": experiment_id})
+            differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(AGGREGATES, {"experiment": experiment_id})
         for config_id, what, stored, counted in cursor.fetchall():
@@ -164,7 +172,7 @@ def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | 
 
     One experiment at a time, each in a snapshot of its own: a recount of many runs long.
     """
-    found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS, *recount_pairs.CHECKS)}
+    found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS, *HASHED_CHECKS, *recount_pairs.CHECKS)}
     with role_scope(SYSTEM):
         plans = ExperimentPlan.objects.order_by("pk")
         if account_id is not None:

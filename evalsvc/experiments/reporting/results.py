@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.db.models.functions import Coalesce
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.compare import hash_joins
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.reporting.by_component import by_component
 from evalsvc.experiments.selectors import list_outputs
@@ -134,7 +136,9 @@ def _scored_page(
     rows = by_score(rows, wanted)
     if cursor:
         rows = rows.filter(_behind(*read_number_cursor(cursor, of=of), falling=(wanted.order_by or "").startswith("-")))
-    found = list(rows[: limit + 1])
+    # Outputs and scores of one config are both many, and the planner takes them for few.
+    with hash_joins() if wanted.config_id is not None else nullcontext():
+        found = list(rows[: limit + 1])
     if len(found) <= limit:
         return found, None
     last: Any = found[limit - 1]
