@@ -12,8 +12,9 @@ from django.db.models.functions import Cast, Coalesce
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.values import RESOURCE_TYPES
-from evalsvc.evaluations.ingest.labels import LOG
-from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.database.partitions import of_requests
+from evalsvc.evaluations.ingest.labels import EVALUATION, LOG, label_fingerprint
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.rest.answering.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
 from evalsvc.rest.bodies.filters import NESTED, FilterTree, column_condition
 from evalsvc.rest.bodies.scalars import read_uuid
@@ -92,6 +93,19 @@ def labels_of(account: Account) -> QuerySet[Evaluation]:
 def label_of(account: Account, id: int) -> Evaluation:
     """Return a label that is there."""
     return labels_of(account).get(pk=id)
+
+
+def labels_of_evaluation(*, account: Account, id: int, most: int = 200) -> list[Evaluation]:
+    """Return what people have said of one evaluation, newest first, by each of the newest criteria.
+
+    By the digests that labels are known by: a search for the evaluation's id would read all labels of the account.
+    """
+    criteria = AnnotationCriteria.objects.filter(account=account).order_by("-created_at").values_list("id", flat=True)
+    digests = [label_fingerprint(account.pk, one, EVALUATION, str(id)) for one in criteria[:most]]
+    requests = EvaluationRequest.objects.filter(account=account, fingerprint__in=digests).values_list("id", flat=True)
+    found = list(requests)
+    rows = labels_of(account).filter(**of_requests(found)) if found else []
+    return sorted(rows, key=lambda row: row.pk, reverse=True)
 
 
 def search_criteria(*, account: Account, filters: object, limit: int) -> list[AnnotationCriteria]:

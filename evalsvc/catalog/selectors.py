@@ -96,3 +96,17 @@ def profile_names(account_id: int, ids: Collection[uuid.UUID]) -> set[str]:
     A name belongs to one profile for ever, because no profile is deleted or renamed.
     """
     return set(Profile.objects.filter(visible(account_id), id__in=ids).values_list("name", flat=True))
+
+
+def get_visible_profile(*, account: Account, id: uuid.UUID) -> Profile:
+    """Return one of the account's own profiles or a managed one; NotFound for missing and foreign."""
+    profile = Profile.objects.filter(visible(account), id=id).first()
+    if profile is None:
+        raise NotFound
+    return profile
+
+
+def revisions_of(*, account: Account, profile: Profile) -> list[ProfileRevision]:
+    """Return a profile's frozen states, the newest first."""
+    rows = ProfileRevision.objects.filter(visible(account), profile=profile).select_related("profile")
+    return list(rows.order_by("-number"))

@@ -2,14 +2,24 @@
 
 from django.urls import include, path, re_path
 
+from evalsvc.console.pages.evaluations import urls as evaluations
+from evalsvc.console.pages.evaluators import urls as evaluators
 from evalsvc.console.pages.history import urls as history
 from evalsvc.console.pages.home import urls as home
 from evalsvc.console.pages.kit import urls as kit
+from evalsvc.console.pages.playground import urls as playground
+from evalsvc.console.pages.profiles import urls as profiles
+from evalsvc.console.pages.traces import urls as traces
 from evalsvc.console.views import choose_account_page, missing_page, set_theme
 
 AREAS = [
     *home.urlpatterns,
     *history.urlpatterns,
+    *evaluations.urlpatterns,
+    *evaluators.urlpatterns,
+    *profiles.urlpatterns,
+    *playground.urlpatterns,
+    *traces.urlpatterns,
     *kit.urlpatterns,
 ]
 urlpatterns = [

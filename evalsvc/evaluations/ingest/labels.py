@@ -56,8 +56,7 @@ class Label:
     @property
     def fingerprint(self) -> bytes:
         """Return what is the same for all labels of which one replaces the other."""
-        of = "" if self.resource_type == LOG else f"{self.resource_type}:"
-        return f"{self.evaluator_id} {of}{self.reference}".encode()
+        return _said_of(self.criteria_id, self.resource_type, self.reference)
 
     @property
     def evaluator_id(self) -> str:
@@ -68,6 +67,16 @@ class Label:
 def evaluator_of(criteria_id: uuid.UUID) -> str:
     """Return the evaluator id of a criteria's labels: no managed evaluator and no client can have it."""
     return f"{PREFIX}{criteria_id}"
+
+
+def _said_of(criteria_id: uuid.UUID, resource_type: str, reference: str) -> bytes:
+    of = "" if resource_type == LOG else f"{resource_type}:"
+    return f"{evaluator_of(criteria_id)} {of}{reference}".encode()
+
+
+def label_fingerprint(account_id: int, criteria_id: uuid.UUID, resource_type: str, reference: str) -> int:
+    """Return the fingerprint of the request that holds a label of this thing by these criteria."""
+    return fingerprint(account_id, _said_of(criteria_id, resource_type, reference))
 
 
 def has_labels(*, account: Account, criteria_id: uuid.UUID) -> bool:
@@ -96,7 +105,7 @@ def _label_before(account: Account, label: Label) -> Evaluation | None:
     )
     if label.log_id is not None:
         return rows.filter(log_id=label.log_id).first()
-    wanted = fingerprint(account.pk, label.fingerprint)
+    wanted = label_fingerprint(account.pk, label.criteria_id, label.resource_type, label.reference)
     requests = EvaluationRequest.objects.filter(account=account, fingerprint=wanted).values_list("id", flat=True)
     found = (rows.filter(**of_request(id)).first() for id in requests)
     return next((row for row in found if row is not None), None)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Q, Value
+from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Left
 
 from evalsvc.accounts.models import Account
@@ -67,8 +67,9 @@ def search_samples(*, account: Account, condition: Q, limit: int, cursor: str | 
 def siblings_of(*, account: Account, evaluation: Evaluation) -> list[Any]:
     """Return the other captured evaluations of the same request and of the same log, labels included, newest first."""
     same = AnyOf(F("id"), _ids_beside(account, evaluation))
-    rows = Evaluation.objects.filter(same, account=account).exclude(id=evaluation.pk)
-    return fetched(rows.order_by("-created_at", "-id").values_list(*VERDICT_COLUMNS, "text_output")[:MAX_SIBLINGS])
+    rows = _named(Evaluation.objects.filter(same, account=account).exclude(id=evaluation.pk))
+    columns = (*VERDICT_COLUMNS, "metric", "text_output")
+    return fetched(rows.order_by("-created_at", "-id").values_list(*columns)[:MAX_SIBLINGS])
 
 
 def _ids_beside(account: Account, evaluation: Evaluation) -> list[int]:
@@ -78,6 +79,12 @@ def _ids_beside(account: Account, evaluation: Evaluation) -> list[int]:
     if evaluation.log_id:
         beside.update(rows.filter(log_id=evaluation.log_id).values_list("id", flat=True)[: MAX_SIBLINGS + 1])
     return sorted(beside)
+
+
+def _named(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    """Add `metric`: what a label or a score made elsewhere is called."""
+    name = Func(F("details"), Value("metric_name"), function="jsonb_extract_path_text", output_field=TextField())
+    return rows.annotate(metric=name)
 
 
 def _sample(texts: Any, verdicts: Sequence[Any], met: Collection[int]) -> SampleRow:
@@ -97,8 +104,8 @@ def _previews(account: Account, request_ids: Collection[int]) -> dict[int, Any]:
 def _verdicts(account: Account, request_ids: Collection[int]) -> dict[int, list[Any]]:
     if not request_ids:
         return {}
-    rows = Evaluation.objects.filter(account=account, captured=True, **of_requests(list(request_ids)))
-    ordered = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS)[:MAX_VERDICTS]
+    rows = _named(Evaluation.objects.filter(account=account, captured=True, **of_requests(list(request_ids))))
+    ordered = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS, "metric")[:MAX_VERDICTS]
     found: dict[int, list[Any]] = {}
     for row in fetched(ordered):
         found.setdefault(row.request_id, []).append(row)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
+from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
 
 ROLES = ("reader", "editor", "admin", "operator")
@@ -19,7 +21,25 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("accounts", "reader"),
     ("histories", "reader"),
     ("histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&vs.app=shop", "reader"),
+    ("evaluations", "reader"),
+    ("evaluations/{evaluation}", "reader"),
+    ("evaluators/toxicity-2026-11-23", "reader"),
+    ("profiles/new?family=judge", "editor"),
+    ("playground?from={evaluation}", "reader"),
+    ("traces/{trace}", "reader"),
 )
+
+# Pages of the same parts as one above: looked at when all pages are.
+ALIKE: tuple[tuple[str, str], ...] = (
+    ("evaluators", "reader"),
+    ("profiles", "reader"),
+    ("profiles/{profile}", "reader"),
+    ("profiles/new", "editor"),
+    ("playground/threshold", "reader"),
+    ("traces", "reader"),
+)
+if os.environ.get("EVALSVC_ALL_PAGES"):
+    PAGES += ALIKE
 
 
 def scores(caller: Any) -> Found:
@@ -31,4 +51,4 @@ def scores(caller: Any) -> Found:
 
 
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores,)
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged)

@@ -1,0 +1,1 @@
+"""Evaluations: samples with their verdicts side by side, one with all it rests on, and what is done with it."""

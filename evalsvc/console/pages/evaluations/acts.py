@@ -1,0 +1,134 @@
+"""What is done with an evaluation: it is labelled, or its sample becomes an example of a dataset."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.selectors import list_criteria
+from evalsvc.annotations.services import annotate
+from evalsvc.annotations.values import Given, LabelledThing, categories_of
+from evalsvc.datasets.extending import extend_dataset
+from evalsvc.datasets.importers.reading import read_examples
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.datasets.selectors import get_dataset
+from evalsvc.datasets.services import create_dataset
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.rest.bodies.scalars import read_uuid
+from evalsvc.rest.problems import FieldError, Invalid
+from evaluators.samples import passage_json
+
+Type = AnnotationCriteria.Type
+MAX_CRITERIA = 30
+NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelForm:
+    """One criteria as a form: buttons, a choice, a number or a text."""
+
+    criteria: AnnotationCriteria
+    kind: str
+    options: Sequence[tuple[str, str]]
+
+
+def label_forms(*, account: Account, row: Evaluation) -> list[LabelForm]:
+    """Return a form for each criteria that is asked of such things."""
+    wanted = thing_of(row, None).kind
+    rows = list_criteria(account=account)[:MAX_CRITERIA]
+    asked = [one for one in rows if not one.resource_types or {wanted, "evaluation"} & set(one.resource_types)]
+    return [LabelForm(one, one.annotation_type, label_options(one)) for one in asked]
+
+
+def label_options(criteria: AnnotationCriteria) -> list[tuple[str, str]]:
+    """Return what can be chosen, as (value, words)."""
+    if criteria.annotation_type == Type.BINARY:
+        return [("pass", "Pass"), ("fail", "Fail")]
+    found = enumerate(categories_of(criteria))
+    return [(str(i), one.label if one.label is not None else f"{one.score:g}") for i, one in found]
+
+
+def thing_of(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledThing:
+    """Return what is labelled: the log, whose label all its evaluations share, else this evaluation alone."""
+    may_log = criteria is None or not criteria.resource_types or "log" in criteria.resource_types
+    if row.log_id and may_log:
+        return LabelledThing("log", row.log_id)
+    return LabelledThing("evaluation", str(row.pk))
+
+
+def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str]) -> AnnotationCriteria:
+    """Keep what a form says. Raises Invalid for what the criteria does not take."""
+    wanted = read_uuid(sent.get("criteria", ""))
+    criteria = next((one for one in list_criteria(account=account) if one.pk == wanted), None)
+    if criteria is None:
+        raise Invalid(FieldError("/criteria", "Choose by what to label."))
+    given = _given(criteria, sent.get("value", "").strip(), sent.get("explanation", "").strip() or None)
+    annotate(account=account, criteria_id=criteria.pk, of=thing_of(row, criteria), given=given)
+    return criteria
+
+
+def _given(criteria: AnnotationCriteria, value: str, why: str | None) -> Given:
+    match criteria.annotation_type:
+        case Type.BINARY:
+            return Given(value_pass={"pass": True, "fail": False}.get(value), explanation=why)
+        case Type.CONTINUOUS:
+            return Given(value_score=_number(value), explanation=why)
+        case Type.TEXT:
+            return Given(value_text=value, explanation=why)
+    categories = categories_of(criteria)
+    if not value.isdecimal() or len(value) > 4 or int(value) >= len(categories):
+        raise Invalid(FieldError("/value", "Choose one of the answers."))
+    chosen = categories[int(value)]
+    return Given(value_score=chosen.score, value_text=chosen.label, explanation=why)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Invalid(FieldError("/value", "A number.")) from None
+
+
+def example_of(row: Evaluation, expected: str | None) -> dict[str, Any]:
+    """Return the evaluation's sample as an example: known by its request, so that it is added once."""
+    sample = stored_sample(row.request)
+    metadata = {
+        "evaluated_model_output": sample.output,
+        "system_prompt": sample.system_prompt,
+        "app": row.app,
+        "log_id": row.log_id,
+        "evaluation_id": str(row.pk),
+    }
+    return {
+        "id": f"sample-{row.request_id}",
+        "input": sample.input if sample.input is not None else "",
+        "expected": expected,
+        "contexts": None if sample.contexts is None else [passage_json(one) for one in sample.contexts],
+        "metadata": {name: value for name, value in metadata.items() if value is not None},
+    }
+
+
+def add_to_dataset(
+    *, account: Account, row: Evaluation, sent: Mapping[str, str], actor: str
+) -> tuple[DatasetVersion, bool]:
+    """Add the sample to a dataset, or begin one with it; return the version, and whether it is new."""
+    example = example_of(row, sent.get("expected", "").strip() or None)
+    wanted = sent.get("dataset", "")
+    if wanted == NEW:
+        version = create_dataset(
+            account=account,
+            name=sent.get("name", "").strip(),
+            rows=read_examples([example]),
+            format="json",
+            actor=actor,
+        )
+        return version, True
+    if (id := read_uuid(wanted)) is None:
+        raise Invalid(FieldError("/dataset", "Choose a dataset."))
+    dataset = get_dataset(account=account, id=uuid.UUID(str(id)))
+    return extend_dataset(account=account, dataset=dataset, examples=[example], actor=actor)

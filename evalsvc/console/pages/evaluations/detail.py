@@ -1,0 +1,153 @@
+"""One evaluation with everything that it rests on: texts, marks, contexts, explanation, judge, labels, siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.search import labels_of_evaluation
+from evalsvc.catalog.prompts import read_prompts
+from evalsvc.console.pages.evaluations.marking import TextMark, json_block_of, marked_text, marks_of, shown_literally
+from evalsvc.console.pages.evaluations.verdicts import outcome_word, shown_score
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.samples import siblings_of
+from evalsvc.evaluations.wire.inputs import as_sent, stored_sample
+from evalsvc.evaluations.wire.scores import shown_extra
+from evalsvc.rest.problems import Problem
+from evaluators.base import Passage, Sample
+from evaluators.gateway import Question
+
+MAX_SENTENCES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SampleText:
+    """A text of the sample under its name."""
+
+    title: str
+    body: SafeString
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPassage:
+    """A retrieved passage: its place, its id, and what the evaluator said of it."""
+
+    number: int
+    body: SafeString
+    id: str | None
+    score: float | None
+    is_best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceShown:
+    """A sentence of the output, and how far the contexts support it."""
+
+    text: SafeString
+    support: float
+    is_low: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationDetail:
+    """What the page of an evaluation shows."""
+
+    row: Evaluation
+    outcome: str
+    score: float | None
+    texts: Sequence[SampleText]
+    passages: Sequence[ShownPassage]
+    sentences: Sequence[SentenceShown]
+    explanation: SafeString | None
+    facts: SafeString | None
+    judge: Mapping[str, Any] | None
+    siblings: Sequence[Any]
+    labels: Sequence[Any]
+
+
+def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
+    """Return what the page shows. Within the account's scope."""
+    sample, extra = stored_sample(row.request), dict(shown_extra(row.family, row.score, row.extra) or {})
+    judge = extra.get("judge")
+    siblings = siblings_of(account=account, evaluation=row)
+    of_this = labels_of_evaluation(account=account, id=row.pk)
+    of_log = [one for one in siblings if one.evaluation_type == Evaluation.Type.ANNOTATION]
+    known = {one.pk for one in of_this}
+    return EvaluationDetail(
+        row=row,
+        outcome=outcome_word(row),
+        score=shown_score(row),
+        texts=list(_texts(row, sample, extra)),
+        passages=_passages(sample.contexts, extra),
+        sentences=_sentences(sample.output, extra),
+        explanation=marked_text(row.explanation) if row.explanation else None,
+        facts=json_block_of(as_sent({name: value for name, value in extra.items() if name != "judge"})),
+        judge=judge if isinstance(judge, dict) else None,
+        siblings=[one for one in siblings if one.evaluation_type != Evaluation.Type.ANNOTATION],
+        labels=[*of_this, *(one for one in of_log if one.id not in known)],
+    )
+
+
+def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[SampleText]:
+    marks = marks_of(row.spans, extra, passed=row.passed)
+    shown = [
+        SampleText("Input", marked_text(sample.input)),
+        SampleText("Output", marked_text(sample.output, marks), _marks_note(marks)),
+    ]
+    shown += [SampleText("Accepted answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
+    for title, text in (("System prompt", sample.system_prompt), ("Baseline output", sample.baseline_output)):
+        if text is not None:
+            shown.append(SampleText(title, marked_text(text)))
+    if row.text_output:
+        shown.append(SampleText("What the evaluator answered", marked_text(row.text_output)))
+    for one in sample.attachments:
+        shown.append(SampleText(f"Attachment of {one.usage}", marked_text(f"{one.media_type}, not shown here")))
+    return shown
+
+
+def _marks_note(marks: Sequence[TextMark]) -> str:
+    if not marks:
+        return ""
+    return f"{len(marks)} {'place' if len(marks) == 1 else 'places'} marked by the evaluator."
+
+
+def _passages(passages: Sequence[Passage] | None, extra: Mapping[str, Any]) -> list[ShownPassage]:
+    scores, best = extra.get("contexts"), extra.get("best_context")
+    known = scores if isinstance(scores, list) and len(scores) == len(passages or ()) else []
+    return [
+        ShownPassage(
+            number=i + 1,
+            body=marked_text(one.text),
+            id=one.id,
+            score=known[i] if i < len(known) and isinstance(known[i], int | float) else None,
+            is_best=best == i and len(passages or ()) > 1,
+        )
+        for i, one in enumerate(passages or ())
+    ]
+
+
+def _sentences(output: str | None, extra: Mapping[str, Any]) -> list[SentenceShown]:
+    found = extra.get("sentences")
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) and output else []
+    shown = []
+    for row in sorted(rows, key=lambda one: one.get("start") or 0)[:MAX_SENTENCES]:
+        start, end, support = row.get("start"), row.get("end"), row.get("support")
+        if isinstance(start, int) and isinstance(end, int) and isinstance(support, int | float):
+            shown.append(SentenceShown(shown_literally((output or "")[start:end]), float(support), support < 0.6))
+    return shown
+
+
+def prompts_of(*, account: Account, row: Evaluation) -> list[tuple[str, Question]]:
+    """Return the prompts that the evaluator asks with this revision; none where they are not known any more."""
+    profile = row.profile_name
+    if profile and row.profile_revision is not None:
+        profile = f"{profile}:{row.profile_revision}"
+    try:
+        return read_prompts(account=account, evaluator=row.evaluator_id, profile=profile or None).prompts
+    except Problem:
+        return []

@@ -1,0 +1,179 @@
+"""The filters of the list: from an address to filters of POST /v1/evaluations/search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from evalsvc.rest.bodies.scalars import read_row_id, read_uuid
+
+Filter = dict[str, Any]
+PERIODS = {"1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000}
+TEXT_PERIOD = "7d"
+"""What a search for words looks through where the address names no time."""
+MAX_TEXT_DAYS = 31
+MAX_WORDS = 200
+TEXTS = {
+    "output": "evaluated_model_output",
+    "input": "evaluated_model_input",
+    "explanation": "explanation",
+}
+EQUAL = {"app": "app", "evaluator": "evaluator_id", "profile": "criteria", "log": "log_id", "trace": "trace_id"}
+RESULTS = {"pass": True, "fail": False}
+MADE_BY = {"service": "patronus_evaluation", "client": "client_evaluation", "people": "annotation"}
+NAMES = (
+    *("period", "since", "until", "project", "app", "evaluator", "profile", "result", "by", "tag", "dataset"),
+    *("experiment", "log", "trace", "min", "max", "feedback", "q", "in"),
+)
+
+
+class Wrong(ValueError):
+    """A field of the form that cannot be read; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFilters:
+    """What the address asks for: what stands in the form again, the API's filters, and what is wrong, by field."""
+
+    values: Mapping[str, str]
+    filters: list[Filter]
+    errors: Mapping[str, str]
+
+
+def read_filters(query: Mapping[str, str], now: datetime) -> AskedFilters:
+    """Read an address. What cannot be read is told at its field, and then nothing should be searched for."""
+    values = {name: text for name in NAMES if (text := query.get(name, "").strip())}
+    filters: list[Filter] = []
+    errors = {name: "Holds a character that no text of ours has." for name, text in values.items() if "\0" in text}
+    if errors:
+        return AskedFilters(values, [], errors)
+    for name, read in READERS.items():
+        try:
+            filters += read(values, now)
+        except Wrong as exc:
+            errors[name] = str(exc)
+    return AskedFilters(values, filters, errors)
+
+
+def _is(field: str, value: object, operation: str = "eq") -> Filter:
+    return {"field": field, "operation": operation, "value": value}
+
+
+def _time(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    since, until = bounds(values, now)
+    if since is not None:
+        yield _is("created_at", since.isoformat(), "ge")
+    if until is not None:
+        yield _is("created_at", until.isoformat(), "lt")
+
+
+def bounds(values: Mapping[str, str], now: datetime) -> tuple[datetime | None, datetime | None]:
+    """Return from when to when is searched; None where there is no end."""
+    period = values.get("period", "")
+    since, until = _moment(values, "since"), _moment(values, "until")
+    if since is None and until is None and "q" in values and not period:
+        period = TEXT_PERIOD
+    if since is None and period in PERIODS:
+        # To the minute, so that a page that is loaded again is the same page.
+        since = (until or now).replace(second=0, microsecond=0) - timedelta(seconds=PERIODS[period])
+    if since is not None and until is not None and since >= until:
+        raise Wrong("Begins after its end.")
+    return since, until
+
+
+def _moment(values: Mapping[str, str], name: str) -> datetime | None:
+    if (text := values.get(name)) is None:
+        return None
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        found = None
+    if found is None:
+        raise Wrong("A time in UTC, as 2026-11-26T14:30.")
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _equal(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    yield from (_is(field, values[name]) for name, field in EQUAL.items() if name in values)
+    if values.get("by") in MADE_BY:
+        yield _is("evaluation_type", MADE_BY[values["by"]])
+    if values.get("feedback") in ("positive", "negative"):
+        yield _is("feedback", values["feedback"])
+
+
+def _result(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    result = values.get("result", "")
+    if result in RESULTS:
+        yield _is("pass", RESULTS[result])
+    elif result == "error":
+        yield _is("status", ["error", "validation_error"], "in")
+
+
+def _tag(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    if (text := values.get("tag")) is None:
+        return
+    key, colon, value = text.partition(":")
+    if not colon or not key:
+        raise Wrong("Written as name:value.")
+    yield _is("tags", {key.strip(): value.strip()})
+
+
+def _ids(field: str, name: str, read: Callable[[object], object]) -> Callable[..., Iterator[Filter]]:
+    def reader(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+        if (text := values.get(name)) is not None:
+            if read(text) is None:
+                raise Wrong("Not an id of this kind.")
+            yield _is(field, text)
+
+    return reader
+
+
+def _score(name: str, operation: str) -> Callable[..., Iterator[Filter]]:
+    def reader(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+        if (text := values.get(name)) is None:
+            return
+        try:
+            number = float(text)
+        except ValueError:
+            raise Wrong("A number.") from None
+        if abs(number) > 1e15 or number != number:
+            raise Wrong("A number up to 10¹⁵.")
+        yield _is("score", number, operation)
+
+    return reader
+
+
+def _words(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    if (text := values.get("q")) is None:
+        return
+    if len(text) > MAX_WORDS:
+        raise Wrong(f"At most {MAX_WORDS} characters.")
+    since, until = bounds(values, now)
+    if since is None or (until or now) - since > timedelta(days=MAX_TEXT_DAYS):
+        raise Wrong(f"Words are looked for within {MAX_TEXT_DAYS} days at most: choose a time.")
+    yield _is(TEXTS.get(values.get("in", ""), TEXTS["output"]), f"%{_literally(text)}%", "ilike")
+
+
+def _literally(text: str) -> str:
+    for special in ("\\", "%", "_"):
+        text = text.replace(special, f"\\{special}")
+    return text
+
+
+READERS: dict[str, Callable[[Mapping[str, str], datetime], Iterator[Filter]]] = {
+    "since": _time,
+    "app": _equal,
+    "result": _result,
+    "tag": _tag,
+    "project": _ids("project_id", "project", read_uuid),
+    "experiment": _ids("experiment_id", "experiment", read_row_id),
+    "dataset": _ids("dataset_id", "dataset", str),
+    "min": _score("min", "ge"),
+    "max": _score("max", "le"),
+    "q": _words,
+}
+"""By the field at which an error is shown."""

@@ -1,0 +1,139 @@
+"""What the list of evaluations shows: its form, its table, and the API's call for the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db.models import Q
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.selectors import list_evaluators, list_revisions
+from evalsvc.console.pages.evaluations.filters import PERIODS, TEXTS, AskedFilters
+from evalsvc.console.pages.evaluations.marking import one_line
+from evalsvc.console.pages.evaluations.verdicts import evaluation_address, verdict_chips
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.evaluations.search.filters import evaluation_condition
+from evalsvc.evaluations.search.results import list_tags
+from evalsvc.evaluations.search.samples import SamplePage, SampleRow, search_samples
+from evalsvc.projects.selectors import list_apps, list_projects
+from evalsvc.reports.page.elements import element
+from evalsvc.rest.problems import Invalid
+
+PAGE = 40
+MAX_SUGGESTED = 200
+MAX_TAG = 100
+"""Characters of a tag that is suggested."""
+COLUMNS = (
+    Column("When"),
+    Column("Input", kind="wide"),
+    Column("Output", kind="wide"),
+    Column("Verdicts", note="Those that the filters asked for, and beside them, paler, the others of the same sample."),
+)
+BESIDE = {"log": "Log", "trace": "Trace", "experiment": "Experiment", "dataset": "Dataset", "feedback": "Feedback"}
+"""Filters that links of other pages bring along; the form shows them where they are set."""
+Options = Sequence[tuple[str, str]]
+
+
+def filter_fields(account: Account, asked: AskedFilters) -> list[FormField]:
+    """Return the form, with what the account has as suggestions."""
+    periods = [("", "any time"), *((name, f"last {name}") for name in PERIODS)]
+    fields = (
+        FormField("period", "Time", "select", options=periods),
+        FormField("since", "From (UTC)", "datetime-local"),
+        FormField("until", "Until (UTC)", "datetime-local"),
+        FormField("project", "Project", "select", options=[("", "all"), *_projects(account)]),
+        FormField("app", "App", options=_same(_apps(account))),
+        FormField("evaluator", "Evaluator", options=_same(_evaluators(account))),
+        FormField("profile", "Profile", options=_same(_profiles(account))),
+        FormField(
+            "result",
+            "Result",
+            "select",
+            options=[("", "all"), ("pass", "passed"), ("fail", "failed"), ("error", "no score")],
+        ),
+        FormField("min", "Score from", "number"),
+        FormField("max", "Score to", "number"),
+        FormField("tag", "Tag", options=_tags(account), help="name:value"),
+        FormField(
+            "by",
+            "Made by",
+            "select",
+            options=[("", "all"), ("service", "this service"), ("client", "own code"), ("people", "people")],
+        ),
+        FormField("q", "Words", help="Within 31 days at most; without a time, the last 7 days."),
+        FormField("in", "Words in", "select", options=[(name, name) for name in TEXTS]),
+    )
+    beside = [FormField(name, title) for name, title in BESIDE.items() if name in asked.values]
+    return filled([*fields, *beside], asked.values, asked.errors)
+
+
+def _same(names: Sequence[str]) -> Options:
+    return [(name, name) for name in names]
+
+
+def _apps(account: Account) -> list[str]:
+    return list(list_apps(account=account).values_list("name", flat=True)[:MAX_SUGGESTED])
+
+
+def _projects(account: Account) -> Options:
+    return [(str(row.id), row.name) for row in list_projects(account=account)[:MAX_SUGGESTED]]
+
+
+def _evaluators(account: Account) -> list[str]:
+    return list(dict.fromkeys(row.evaluator_id for row in list_evaluators(account=account)))
+
+
+def _profiles(account: Account) -> list[str]:
+    rows = list_revisions(account=account, filters={"get_last_revision": True})
+    return list(rows.values_list("profile__name", flat=True)[:MAX_SUGGESTED])
+
+
+def _tags(account: Account) -> Options:
+    rows = list_tags(account=account, limit=50, offset=0)
+    said = (f"{row['key']}:{row['value']}" for row in rows)
+    return _same([one for one in said if len(one) < MAX_TAG and one.isprintable()])
+
+
+def found_samples(account: Account, asked: AskedFilters, cursor: str | None) -> SamplePage:
+    """Search. A cursor of another list begins anew, as links are sent around and accounts are switched."""
+    condition = evaluation_condition(asked.filters) if asked.filters else Q()
+    try:
+        return search_samples(account=account, condition=condition, limit=PAGE, cursor=cursor)
+    except Invalid as problem:
+        if any(error.pointer == "/cursor" for error in problem.errors):
+            return search_samples(account=account, condition=condition, limit=PAGE)
+        raise
+
+
+def samples_table(found: SamplePage, now: datetime) -> PageTable:
+    """Return the table: a row for each sample."""
+    rows = [_row(row, now) for row in found.rows]
+    return PageTable("Evaluations, newest first", COLUMNS, rows, next_cursor=found.next_cursor, is_walked=True)
+
+
+def _row(row: SampleRow, now: datetime) -> TableRow:
+    first = next((one for one in row.verdicts if one.id in row.met), None)
+    return TableRow(
+        (
+            moment_markup(row.created_at, now),
+            _preview(row.input),
+            _preview(row.output),
+            verdict_chips(row.verdicts, row.met),
+        ),
+        href=evaluation_address(first.id if first else min(row.met)),
+    )
+
+
+def _preview(text: str | None) -> object:
+    if text is None:
+        return element("span", "—", class_="quiet")
+    return element("span", one_line(text, 240), class_="preview", dir="auto")
+
+
+def search_call(asked: AskedFilters) -> ApiCall:
+    """Return the API's call that finds the same evaluations."""
+    return ApiCall("POST", "/v1/evaluations/search", body={"filters": asked.filters, "limit": PAGE})

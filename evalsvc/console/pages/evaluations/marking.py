@@ -1,0 +1,125 @@
+"""Texts as they were sent, with places in them marked. What strangers wrote is escaped, whatever it holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.reports.page.elements import element, joined_parts
+
+MAX_SHOWN = 20_000
+"""Characters of one text on a page; the API has the rest."""
+MAX_MARKS = 200
+HIDDEN = {
+    **{code: f"U+{code:04X}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)},
+    **{code: f"U+{code:04X}" for code in (0x200B, 0x2060, 0xFEFF, 0x00AD)},
+    **{code: f"U+{code:04X}" for code in range(0x20) if code not in (0x09, 0x0A, 0x0D)},
+}
+"""Characters that nobody sees, or that turn the text around: shown by their names, as a text may lie by them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextMark:
+    """A place in a text, half-open, and what is said of it; `tone` is `fail`, `pass` or ``."""
+
+    start: int
+    end: int
+    label: str = ""
+    tone: str = ""
+
+
+def marks_of(spans: object, extra: object, *, passed: bool | None) -> list[TextMark]:
+    """Return what an evaluator said of places in the output: its kinds where it names them, else its spans."""
+    named = list(_named(extra if isinstance(extra, Mapping) else {}))
+    tone = "" if passed else "fail"
+    plain = (part for pair in _pairs(spans) for part in _around(pair, named))
+    return [*named, *(TextMark(*part, tone=tone) for part in plain)]
+
+
+def _around(pair: tuple[int, int], named: Sequence[TextMark]) -> Iterator[tuple[int, int]]:
+    """Yield what of a span no named place covers: what has a name is shown by it."""
+    start, end = pair
+    for one in sorted(named, key=lambda mark: mark.start):
+        if one.start < end and one.end > start:
+            yield start, one.start
+            start = max(start, one.end)
+    yield start, end
+
+
+def _named(extra: Mapping[str, Any]) -> Iterable[TextMark]:
+    for row in _rows(extra, "entities"):
+        yield TextMark(row["start"], row["end"], str(row.get("type", "")), "fail")
+    for row in _rows(extra, "problems"):
+        yield TextMark(row["start"], row["end"], f"unsupported {row.get('kind', '')}".strip(), "fail")
+    for row in _rows(extra, "claims"):
+        supported = row.get("supported") is True
+        yield TextMark(
+            row["start"], row["end"], "supported" if supported else "not supported", "pass" if supported else "fail"
+        )
+
+
+def _rows(extra: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    found = extra.get(name)
+    rows = found if isinstance(found, list) else []
+    return [row for row in rows if isinstance(row, dict) and _is_pair([row.get("start"), row.get("end")])]
+
+
+def _pairs(spans: object) -> list[tuple[int, int]]:
+    return [(pair[0], pair[1]) for pair in (spans if isinstance(spans, list) else []) if _is_pair(pair)]
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and all(type(one) is int and one >= 0 for one in pair)
+
+
+def marked_text(text: str | None, marks: Sequence[TextMark] = ()) -> SafeString:
+    """Return a text with its marks; marks that begin within another one are left out."""
+    if text is None:
+        return element("p", "Not sent.", class_="quiet")
+    parts: list[SafeString] = []
+    at, shown = 0, text[:MAX_SHOWN]
+    for one in sorted(marks, key=lambda mark: (mark.start, -mark.end))[:MAX_MARKS]:
+        start, end = one.start, min(one.end, len(shown))
+        if at <= start < end:
+            parts += [shown_literally(shown[at:start]), _marked(shown[start:end], one)]
+            at = end
+    parts.append(shown_literally(shown[at:]))
+    cut = f"First {MAX_SHOWN:,} of {len(text):,} characters; the API has the rest." if len(text) > MAX_SHOWN else None
+    body = element("div", *parts, class_="said", dir="auto")
+    return joined_parts([body, element("p", cut, class_="quiet") if cut else None])
+
+
+def _marked(text: str, mark: TextMark) -> SafeString:
+    label = element("span", mark.label, class_="mark-label") if mark.label else None
+    return element("mark", shown_literally(text), label, class_=mark.tone or None)
+
+
+def shown_literally(text: str) -> SafeString:
+    """Return a text in which characters that nobody sees, or that turn it around, are shown by their names."""
+    if not any(ord(char) in HIDDEN for char in text):
+        return joined_parts([text])
+    parts: list[SafeString | str] = []
+    begun = 0
+    for at, char in enumerate(text):
+        if (name := HIDDEN.get(ord(char))) is not None:
+            parts += [text[begun:at], element("span", name, class_="hidden-char", title="A character that is not seen")]
+            begun = at + 1
+    return joined_parts([*parts, text[begun:]])
+
+
+def one_line(text: str | None, length: int = 400) -> str:
+    """Return the beginning of a text on one line, for a table, without what turns it around."""
+    line = " ".join((text or "").translate(dict.fromkeys(HIDDEN, " ")).split())
+    return line if len(line) <= length else f"{line[:length]}…"
+
+
+def json_block_of(value: object) -> SafeString | None:
+    """Return a JSON document for reading; None for nothing."""
+    if value in (None, "", {}, []):
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    return element("pre", shown_literally(text[:MAX_SHOWN]), class_="said code", dir="auto", tabindex="0")

@@ -1,0 +1,13 @@
+"""The addresses of evaluations."""
+
+from django.urls import path
+
+from evalsvc.console.pages.evaluations import views
+
+urlpatterns = [
+    path("evaluations", views.evaluations_page, name="console_evaluations"),
+    path("evaluations/export.csv", views.export_page, name="console_evaluations_export"),
+    path("evaluations/<int:id>", views.evaluation_page, name="console_evaluation"),
+    path("evaluations/<int:id>/label", views.label_evaluation, name="console_evaluation_label"),
+    path("evaluations/<int:id>/example", views.keep_example, name="console_evaluation_example"),
+]

@@ -1,0 +1,79 @@
+"""A verdict in a few signs: what was asked, whether it passed, and with which score. Never by colour alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from evalsvc.console.pages.evaluations.marking import one_line
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.wire.scores import score_of
+from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.words import number_text
+
+SIGNS = {"pass": "✓", "fail": "✗", "error": "!", "score": "•"}
+WORDS = {"pass": "passed", "fail": "failed", "error": "no score", "score": "scored"}
+MAX_NAME = 48
+
+
+def outcome_word(row: Any) -> str:
+    """Return `pass`, `fail`, `error`, or `score` where no line is drawn between pass and fail."""
+    if row.status != Evaluation.Status.SUCCESS:
+        return "error"
+    return "score" if row.passed is None else "pass" if row.passed else "fail"
+
+
+def shown_score(row: Any) -> float | None:
+    """Return the score that the API shows of a row."""
+    found = score_of(row.family, row.score, row.passed)
+    return None if found is None else float(found)
+
+
+def evaluation_address(id: int) -> str:
+    """Return the page of an evaluation."""
+    return reverse("console_evaluation", args=[id])
+
+
+def asked_name(row: Any) -> str:
+    """Return what was asked: the evaluator, and the profile where it is more than the evaluator says."""
+    profile = one_line(row.profile_name, MAX_NAME)
+    name = one_line(row.evaluator_id, MAX_NAME)
+    if row.evaluation_type == Evaluation.Type.ANNOTATION:
+        return f"label: {one_line(_metric(row), MAX_NAME) or 'by a person'}"
+    return f"{name} · {profile}" if profile else name
+
+
+def _metric(row: Any) -> str:
+    if hasattr(row, "metric"):
+        return row.metric or ""
+    details = getattr(row, "details", None)
+    return str(details.get("metric_name") or "") if isinstance(details, dict) else ""
+
+
+def verdict_chip(row: Any, *, is_met: bool = True) -> SafeString:
+    """Return a verdict as a link to its page."""
+    outcome = outcome_word(row)
+    score = shown_score(row)
+    said = row.error_code if outcome == "error" else number_text(score) if score is not None else ""
+    return element(
+        "a",
+        element("span", SIGNS[outcome], class_="sign", aria_hidden="true"),
+        element("span", asked_name(row), class_="asked", dir="auto"),
+        element("span", f" {WORDS[outcome]} ", class_="visually-hidden"),
+        element("span", said, class_="figure") if said else None,
+        class_=f"verdict {outcome}" if is_met else f"verdict {outcome} beside",
+        href=evaluation_address(row.id),
+    )
+
+
+def verdict_chips(rows: Any, met: frozenset[int]) -> SafeString:
+    """Return the verdicts of a sample side by side; those that were not searched for are paler."""
+    return element("span", *(verdict_chip(row, is_met=row.id in met) for row in rows), class_="verdicts")
+
+
+def outcome_mark(row: Any) -> SafeString:
+    """Return the outcome in a word with its sign."""
+    outcome = outcome_word(row)
+    return joined_parts([element("span", f"{SIGNS[outcome]} {WORDS[outcome]}", class_=f"outcome {outcome}")])

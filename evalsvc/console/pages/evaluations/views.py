@@ -1,0 +1,143 @@
+"""/console/evaluations: the list, its export, one evaluation, and what is done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.evaluations import acts
+from evalsvc.console.pages.evaluations.detail import detail_of, prompts_of
+from evalsvc.console.pages.evaluations.exporting import csv_of
+from evalsvc.console.pages.evaluations.filters import read_filters
+from evalsvc.console.pages.evaluations.listing import filter_fields, found_samples, samples_table, search_call
+from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.datasets.selectors import list_datasets
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.selectors import get_evaluation
+from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.rest.problems import Invalid, NotFound, Problem
+
+MAX_DATASETS = 200
+LARGEST_ID = 2**63 - 1
+
+
+@require_safe
+@console_page()
+def evaluations_page(request: PageRequest) -> HttpResponse:
+    """Show samples with their verdicts, by the filters of the address."""
+    account, now = request.visitor.account, timezone.now()
+    asked = read_filters(request.GET.dict(), now)
+    table, refusal = None, ""
+    if not asked.errors:
+        try:
+            table = samples_table(found_samples(account, asked, request.GET.get("cursor")), now)
+        except Problem as problem:
+            if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
+                raise
+            refusal = f"{problem.detail} {problem.row.remedy}"
+    context = {
+        "fields": filter_fields(account, asked),
+        "table": table,
+        "refusal": refusal,
+        "is_filtered": bool(asked.values),
+        "call": search_call(asked),
+        "query": request.GET.urlencode(),
+    }
+    return render(request, "console/evaluations/list.html", context, status=422 if asked.errors or refusal else 200)
+
+
+@require_safe
+@console_page()
+def export_page(request: PageRequest) -> HttpResponse:
+    """Answer the rows of the same filters as a file."""
+    asked = read_filters(request.GET.dict(), timezone.now())
+    if asked.errors:
+        raise Invalid
+    answer = HttpResponse(b"".join(csv_of(account=request.visitor.account, asked=asked)), content_type="text/csv")
+    answer.headers["Content-Disposition"] = 'attachment; filename="evaluations.csv"'
+    return answer
+
+
+@require_safe
+@console_page()
+def evaluation_page(request: PageRequest, id: int) -> HttpResponse:
+    """Show one evaluation."""
+    return _shown(request, _wanted(request, id))
+
+
+@require_POST
+@console_page()
+def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
+    """Keep a label."""
+    row = _wanted(request, id)
+    try:
+        criteria = acts.label_in_form(account=request.visitor.account, row=row, sent=_sent(request))
+    except Invalid as problem:
+        return _shown(request, row, label_errors=_words(problem))
+    messages.success(
+        request, f"Your label by {criteria.name} is kept, in place of the one before it, if there was one."
+    )
+    return redirect("console_evaluation", row.pk)
+
+
+@require_POST
+@console_page()
+def keep_example(request: PageRequest, id: int) -> HttpResponse:
+    """Make the sample an example of a dataset's next version."""
+    row, visitor = _wanted(request, id), request.visitor
+    try:
+        version, is_new = acts.add_to_dataset(
+            account=visitor.account, row=row, sent=_sent(request), actor=visitor.actor
+        )
+    except Invalid as problem:
+        return _shown(request, row, dataset_errors=_words(problem))
+    name = version.dataset.name
+    said = f"Added to {name}: version {version.number} has {version.n_examples} examples."
+    messages.success(request, said if is_new else f"{name} has this example already, in version {version.number}.")
+    return redirect("console_evaluation", row.pk)
+
+
+def _sent(request: PageRequest) -> dict[str, str]:
+    return {name: value for name, value in request.POST.items() if isinstance(value, str)}
+
+
+def _words(problem: Invalid) -> list[str]:
+    return [error.detail for error in problem.errors]
+
+
+def _wanted(request: PageRequest, id: int) -> Evaluation:
+    if id > LARGEST_ID:
+        raise NotFound
+    return get_evaluation(account=request.visitor.account, id=id)
+
+
+def _shown(request: PageRequest, row: Evaluation, **errors: list[str]) -> HttpResponse:
+    account, visitor = request.visitor.account, request.visitor
+    detail = detail_of(account=account, row=row)
+    context: dict[str, Any] = {
+        "one": detail,
+        "row": row,
+        "name": asked_name(row),
+        "outcome": outcome_mark(row),
+        "siblings": [verdict_chip(other) for other in detail.siblings],
+        "labels": [(verdict_chip(other), other) for other in detail.labels],
+        "prompts": prompts_of(account=account, row=row) if detail.judge else [],
+        "call": ApiCall("GET", f"/v1/evaluations/{row.pk}"),
+        **errors,
+    }
+    if visitor.may_edit:
+        datasets = list_datasets(account=account).values_list("id", "name")[:MAX_DATASETS]
+        context |= {
+            "label_forms": acts.label_forms(account=account, row=row),
+            "datasets": list(datasets),
+            "gold": stored_sample(row.request).gold or "",
+            "sent": _sent(request),
+        }
+    return render(request, "console/evaluations/detail.html", context, status=422 if any(errors.values()) else 200)

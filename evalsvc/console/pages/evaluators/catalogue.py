@@ -1,0 +1,157 @@
+"""What the pages of evaluators show: rows of the catalogue, and a card with its measured figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.facts import EvaluatorOut, EvaluatorWithCard, evaluator_out, evaluator_with_card
+from evalsvc.catalog.models import ProfileRevision
+from evalsvc.catalog.runnable import means_of
+from evalsvc.catalog.selectors import list_evaluators, list_revisions
+from evalsvc.console.parts.numbers import Number, number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.words import number_text
+from evalsvc.rest.problems import NotFound
+from evaluators.cards.card import Interval, SetAccuracy
+
+LEVEL = 0.95
+"""Of every interval on a card."""
+FIGURES = (
+    ("accuracy", "Accuracy"),
+    ("balanced_accuracy", "Balanced accuracy"),
+    ("fpr", "Good samples that fail"),
+    ("fnr", "Bad samples that pass"),
+    ("auc", "Area under the curve"),
+    ("ece", "Calibration error"),
+)
+LANES = {
+    "inline": "at once, in the answering process",
+    "cpu": "by a worker, with a small model",
+    "judge": "by a worker, which asks an LLM",
+}
+FIELD_PREFIX = "evaluated_model_"
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """Which evaluators are wanted; empty texts let everything through."""
+
+    words: str = ""
+    lane: str = ""
+    family: str = ""
+
+    def lets_through(self, one: EvaluatorOut) -> bool:
+        """Say whether an evaluator is wanted."""
+        said = f"{one.id} {one.name} {one.description} {' '.join(one.aliases)}".lower()
+        return self.words.lower() in said and self.lane in ("", one.lane) and self.family in ("", one.evaluator_family)
+
+
+def catalogue(account: Account) -> list[EvaluatorOut]:
+    """Return the evaluators that the account can name, own ones first. Within the account's scope."""
+    means = means_of(account)
+    return [evaluator_out(row, means) for row in list_evaluators(account=account)]
+
+
+def card_page(account: Account, id: str) -> EvaluatorWithCard:
+    """Return an evaluator with its card; NotFound for missing and foreign."""
+    rows = [] if "\0" in id else list_evaluators(account=account, by_alias_or_id=id)
+    if not rows or id not in (rows[0].evaluator_id, *rows[0].aliases):
+        raise NotFound
+    return evaluator_with_card(rows[0], means_of(account))
+
+
+def family_profiles(account: Account, family: str) -> list[ProfileRevision]:
+    """Return the newest revisions of the profiles with which a family's evaluators can run."""
+    return list(list_revisions(account=account, filters={"get_last_revision": True, "evaluator_family": family})[:100])
+
+
+def field_words(names: Sequence[str]) -> str:
+    """Return the names of inputs in plain words."""
+    return ", ".join(name.removeprefix(FIELD_PREFIX).replace("_", " ") for name in names) or "—"
+
+
+def catalogue_table(rows: Sequence[EvaluatorOut]) -> PageTable:
+    """Return the catalogue as a table."""
+    columns = (
+        Column("Evaluator"),
+        Column("Says", kind="wide"),
+        Column("Needs"),
+        Column("Runs"),
+        Column("Can run here", note="Judges need a connection to an LLM, webhooks a secret."),
+    )
+    return PageTable(
+        "Evaluators", columns, [_row(one) for one in rows], is_walked=True, empty="No evaluator is like that."
+    )
+
+
+def _row(one: EvaluatorOut) -> TableRow:
+    name = joined_parts(
+        [element("span", one.name or one.id, dir="auto"), element("code", f" {one.id}", class_="quiet")]
+    )
+    runs = element("span", LANES.get(str(one.lane), "not installed"))
+    can = (
+        element("span", "yes", class_="badge good")
+        if one.evaluation_enabled
+        else element("span", "no", class_="badge warn")
+    )
+    old = element("span", " an older date of it", class_="quiet") if one.deprecated else None
+    said = joined_parts([element("span", one.description, dir="auto"), old])
+    return TableRow(
+        (name, said, field_words(one.required_input_fields), runs, can),
+        href=reverse("console_evaluator", args=[one.id]),
+        tone="" if one.evaluation_enabled else "warn",
+    )
+
+
+def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
+    """Return how right an evaluator was on labelled sets; None where nothing was measured."""
+    if not sets:
+        return None
+    shown = [(key, title) for key, title in FIGURES if any(getattr(one.figures, key) is not None for one in sets)]
+    columns = (Column("Set", kind="wide"), *(Column(title) for _, title in shown))
+    rows = [
+        TableRow(
+            (
+                _set_words(one),
+                *(number_markup(number_of_figure(getattr(one.figures, key), one.n_scored)) for key, _ in shown),
+            )
+        )
+        for one in sets
+    ]
+    return PageTable("How right it was on labelled sets", columns, rows)
+
+
+def number_of_figure(found: Interval | None, n: int) -> Number:
+    """Return a measured figure with its interval; a figure that the set has no rows for is missing."""
+    if found is None:
+        return Number(None, missing="no such rows")
+    return Number(found.value, found.lower, found.upper, n=n, level=LEVEL, covers="for_samples_like_these")
+
+
+def _set_words(one: SetAccuracy) -> object:
+    about = f"{one.about} {one.n_good} of {one.n} are good. Known before: {one.seen}."
+    return joined_parts([element("span", one.set), element("span", f" {about}", class_="quiet", dir="auto")])
+
+
+def misses_of(found: EvaluatorWithCard) -> Iterator[tuple[str, Number | None]]:
+    """Yield what an evaluator gets wrong, with the share that passes where that was measured."""
+    for miss in found.card.misses if found.card else ():
+        share = miss.measured
+        yield miss.text, None if share is None else number_of_figure(share.passed, share.n)
+
+
+def costs_of(found: EvaluatorWithCard) -> Iterator[str]:
+    """Yield what a score costs by the length of the output, a sentence for each profile that was measured."""
+    for cost in found.card.cost if found.card else ():
+        parts = [
+            f"{number_text(ms)} ms of CPU for {length} characters"
+            if isinstance(ms, int | float)
+            else f"{length} characters: {ms}"
+            for length, ms in cost.cpu_ms.items()
+        ]
+        yield f"{cost.profile}: {'; '.join(parts)}" if cost.profile else "; ".join(parts)

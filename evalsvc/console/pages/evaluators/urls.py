@@ -1,0 +1,10 @@
+"""The addresses of evaluators. An id may hold a slash."""
+
+from django.urls import path
+
+from evalsvc.console.pages.evaluators import views
+
+urlpatterns = [
+    path("evaluators", views.evaluators_page, name="console_evaluators"),
+    path("evaluators/<path:id>", views.evaluator_page, name="console_evaluator"),
+]

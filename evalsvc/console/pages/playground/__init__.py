@@ -1,0 +1,1 @@
+"""The playground: a sample, several evaluators side by side, and the threshold that labels support."""

@@ -1,0 +1,105 @@
+"""Runs the playground's sample as POST /v1/evaluate does, and shows what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.utils.safestring import SafeString
+
+from evalsvc.accounts.access.throttling import admit_member
+from evalsvc.accounts.models import Account
+from evalsvc.console.pages.evaluations.marking import json_block_of, marked_text, marks_of
+from evalsvc.evaluations.evaluate.use_case import Asked, answer_again, evaluate
+from evalsvc.evaluations.queueing import enqueue_lane
+from evalsvc.evaluations.wire.prefer import read_prefer
+from evalsvc.evaluations.wire.request import fingerprint, read_call
+
+WAIT = "wait=15"
+"""As long as a page may take; what is unfinished then is looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What one evaluator answered."""
+
+    evaluator: str
+    profile: str
+    outcome: str
+    score: float | None
+    output: SafeString | None
+    explanation: SafeString | None
+    facts: SafeString | None
+    tokens: int | None
+    duration: str
+    error_code: str
+    error_message: str
+    evaluation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TriedSample:
+    """The answers side by side; `id` is where they are looked at again while some are unfinished."""
+
+    id: str
+    rows: Sequence[Tried]
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether something still runs."""
+        return any(one.outcome == "pending" for one in self.rows)
+
+
+def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
+    """Evaluate the sample for a member: counted and limited as a call with a key.
+
+    Outside of any scope, as it waits. Raises Problem as the API answers it.
+    """
+    sent = orjson.dumps(body)
+    call = admit_member(account)
+    # A person who presses the button again means it anew.
+    asked = Asked(read_call(sent), fingerprint(account.pk, sent), read_prefer(WAIT), False)
+    answer = evaluate(call, asked, claim=None, enqueue=enqueue_lane)
+    return _tried(orjson.loads(answer.body), body.get("evaluated_model_output"))
+
+
+def run_again(account: Account, id: int) -> TriedSample:
+    """Return how far a run has come. Raises NotFound for missing and foreign."""
+    answer = answer_again(account.pk, id, read_prefer("wait=2"))
+    return _tried(orjson.loads(answer.body), None)
+
+
+def _tried(answer: Mapping[str, Any], output: object) -> TriedSample:
+    return TriedSample(str(answer.get("id") or ""), [_one(row, output) for row in answer["results"]])
+
+
+def _one(row: Mapping[str, Any], output: object) -> Tried:
+    found: Mapping[str, Any] = row["evaluation_result"] or {}
+    more: Mapping[str, Any] = found.get("additional_info") or {}
+    extra: Mapping[str, Any] = more.get("extra") or row.get("error_info") or {}
+    text = found.get("evaluated_model_output", output)
+    marks = marks_of(more.get("positions"), extra, passed=found.get("pass"))
+    return Tried(
+        evaluator=row["evaluator_id"],
+        profile=row["profile_name"] or "",
+        outcome=_outcome(row["status"], found),
+        score=found.get("score_raw"),
+        output=marked_text(text, marks) if isinstance(text, str) and marks else None,
+        explanation=marked_text(found["explanation"]) if found.get("explanation") else None,
+        facts=json_block_of(dict(extra)),
+        tokens=found.get("usage_tokens"),
+        duration=(found.get("evaluation_duration") or "").removeprefix("PT").lower(),
+        error_code=row["error_code"] or "",
+        error_message=row["error_message"] or "",
+        evaluation_id=found.get("id") or "",
+    )
+
+
+def _outcome(status: str, found: Mapping[str, Any]) -> str:
+    if status == "pending":
+        return "pending"
+    if status != "success":
+        return "error"
+    return "score" if found.get("pass") is None else "pass" if found["pass"] else "fail"

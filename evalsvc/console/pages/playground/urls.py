@@ -1,0 +1,11 @@
+"""The addresses of the playground."""
+
+from django.urls import path
+
+from evalsvc.console.pages.playground import views
+
+urlpatterns = [
+    path("playground", views.playground_page, name="console_playground"),
+    path("playground/runs/<int:id>", views.run_page, name="console_playground_run"),
+    path("playground/threshold", views.threshold_page, name="console_threshold"),
+]

@@ -1,0 +1,86 @@
+"""What a form of settings has sent, as settings. What cannot be read stays a text, and the family says why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from django.http import QueryDict
+
+from evalsvc.console.pages.profiles.schema_form import PREFIX, Schema, control_of
+from evalsvc.rest.bodies.parsing import decode
+from evalsvc.rest.problems import Problem
+
+MAX_ITEMS = 500
+_decoder = msgspec.json.Decoder()
+
+
+class UnreadableJson(ValueError):
+    """A text that should be JSON is none; the text says where."""
+
+
+def read_settings_form(schema: Schema, sent: QueryDict) -> dict[str, Any]:
+    """Return the settings that a form holds; empty fields are left out, and empty items of lists too."""
+    return _properties(schema, sent, "")
+
+
+def _properties(schema: Schema, sent: QueryDict, pointer: str) -> dict[str, Any]:
+    read = {name: _value(inner, sent, f"{pointer}/{name}") for name, inner in (schema.get("properties") or {}).items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _value(schema: Schema, sent: QueryDict, pointer: str) -> Any:
+    kind, name = control_of(schema), f"{PREFIX}{pointer}"
+    if kind == "group":
+        return _properties(schema, sent, pointer) or None
+    if kind == "list":
+        return _items(schema["items"], sent, pointer) or None
+    if kind == "choices":
+        return [_json_or_text(text) for text in sent.getlist(name)[:MAX_ITEMS]] or None
+    text = _plain(sent.get(name, ""))
+    if kind in ("text", "long"):
+        return text if text.strip() else None
+    text = text.strip()
+    return _json_or_text(text) if text else None
+
+
+def _items(schema: Schema, sent: QueryDict, pointer: str) -> list[Any]:
+    removed = sent.get("remove", "")
+    found = (
+        _properties(schema, sent, f"{pointer}/{i}")
+        for i in _indexes(sent, f"{PREFIX}{pointer}/")
+        if f"{PREFIX}{pointer}/{i}" != removed
+    )
+    return [one for one in found if one]
+
+
+def _indexes(sent: QueryDict, start: str) -> list[int]:
+    heads = {name.removeprefix(start).partition("/")[0] for name in sent if name.startswith(start)}
+    return sorted(int(head) for head in heads if head.isdecimal() and len(head) < 4)[:MAX_ITEMS]
+
+
+def _plain(text: str) -> str:
+    # Forms send lines as CR LF, whatever was typed.
+    return text.replace("\r\n", "\n")
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return read_json(text)
+    except UnreadableJson:
+        return text
+
+
+def read_json(text: str) -> Any:
+    """Read JSON by the rules of the API: no NUL, no NaN, no bottomless nesting. Raises UnreadableJson."""
+    try:
+        return decode(text.encode("utf-8", "surrogatepass"), _decoder)
+    except (Problem, UnicodeError) as exc:
+        raise UnreadableJson(exc.detail if isinstance(exc, Problem) else "Not a text.") from None
+
+
+def indented(settings: Mapping[str, Any]) -> str:
+    """Write settings for reading and changing."""
+    return json.dumps(settings, indent=2, ensure_ascii=False)

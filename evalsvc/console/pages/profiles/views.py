@@ -1,0 +1,202 @@
+"""/console/profiles: the list, one profile with its revisions, and the forms that make, revise and archive."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from evalsvc.catalog.models import Profile, ProfileRevision
+from evalsvc.catalog.selectors import get_profile, get_visible_profile, list_evaluators, list_revisions, revisions_of
+from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.pages.profiles.editing import (
+    Draft,
+    is_saving,
+    new_draft,
+    profile_families,
+    refused_draft,
+    sent_draft,
+    wanted_family,
+)
+from evalsvc.console.pages.profiles.reading import indented
+from evalsvc.console.pages.profiles.revisions import setting_changes
+from evalsvc.console.parts.addresses import whole_choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.reports.page.elements import element
+from evalsvc.rest.bodies.scalars import read_uuid
+from evalsvc.rest.problems import Invalid, NotFound
+
+MAX_SHOWN = 500
+COLUMNS = (
+    Column("Profile"),
+    Column("Family"),
+    Column("What it is for", kind="wide"),
+    Column("Revision", kind="figure"),
+    Column("Since"),
+)
+
+
+@require_safe
+@console_page()
+def profiles_page(request: PageRequest) -> HttpResponse:
+    """Show profiles: the account's own, then those that come with the product."""
+    asked = {name: request.GET.get(name, "").strip() for name in ("q", "family", "state")}
+    filters = {"get_last_revision": True, "enabled": asked["state"] != "archived", "evaluator_family": asked["family"]}
+    rows = list(list_revisions(account=request.visitor.account, filters=filters)[:MAX_SHOWN])
+    words = asked["q"].lower()
+    wanted = [one for one in rows if words in f"{one.profile.name} {one.description}".lower()]
+    names = [family.name for family in profile_families()]
+    fields = [
+        FormField("q", "Words", value=asked["q"]),
+        FormField("family", "Family", "select", asked["family"], [("", "all"), *((name, name) for name in names)]),
+        FormField("state", "State", "select", asked["state"], [("", "in use"), ("archived", "archived")]),
+    ]
+    now = timezone.now()
+    table = PageTable(
+        "Profiles", COLUMNS, [_row(one, now) for one in wanted], is_walked=True, empty="No profile is like that."
+    )
+    context = {
+        "fields": fields,
+        "table": table,
+        "call": ApiCall("GET", "/v1/evaluator-criteria", {"get_last_revision": "true"}),
+    }
+    return render(request, "console/profiles/list.html", context)
+
+
+def _row(one: ProfileRevision, now: Any) -> TableRow:
+    kind = element("span", "managed", class_="badge") if one.profile.account_id is None else ""
+    name = element("span", one.profile.name, " ", kind, dir="auto")
+    said = element("span", one.description[:300], dir="auto", class_="preview")
+    href = reverse("console_profile", args=[one.profile_id])
+    return TableRow((name, one.profile.family, said, one.number, moment_markup(one.created_at, now)), href=href)
+
+
+@require_safe
+@console_page()
+def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Show a profile, one of its revisions, and what that changed."""
+    account = request.visitor.account
+    profile = get_visible_profile(account=account, id=id)
+    revisions = revisions_of(account=account, profile=profile)
+    shown = _numbered(revisions, whole_choice(request, "revision", revisions[0].number))
+    before = next(
+        (one for one in revisions if one.number == whole_choice(request, "against", shown.number - 1, low=0)), None
+    )
+    context = {
+        "profile": profile,
+        "revisions": revisions,
+        "shown": shown,
+        "before": before,
+        "changes": setting_changes(before.settings, shown.settings) if before else [],
+        "settings": indented(shown.settings),
+        "is_own": profile.account_id is not None,
+        "may_change": profile.account_id is not None and profile.archived_at is None and request.visitor.may_edit,
+        "call": ApiCall("GET", "/v1/evaluator-criteria", {"public_id": str(profile.pk)}),
+    }
+    return render(request, "console/profiles/detail.html", context)
+
+
+def _numbered(revisions: list[ProfileRevision], number: int) -> ProfileRevision:
+    found = next((one for one in revisions if one.number == number), None)
+    if found is None:
+        raise NotFound
+    return found
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def new_profile(request: PageRequest) -> HttpResponse:
+    """Choose a family, then make a profile of it."""
+    name = request.POST.get("family") or request.GET.get("family") or _family_of_evaluator(request)
+    if not name:
+        return render(request, "console/profiles/families.html", {"families": profile_families()})
+    family, visitor = wanted_family(name), request.visitor
+    if request.method == "GET":
+        return _form(request, new_draft(family, _copied(request), name=request.GET.get("name", "")))
+    draft = sent_draft(family, request.POST)
+    if draft.errors or not is_saving(request.POST):
+        return _form(request, draft)
+    try:
+        made = create_profile(
+            account=visitor.account, family=family.name, name=draft.name, settings=draft.settings,
+            description=draft.description, actor=visitor.actor,
+        )  # fmt: skip
+    except Invalid as problem:
+        return _form(request, refused_draft(draft, problem))
+    messages.success(request, f"The profile {made.profile.name} is made. Calls name it in criteria.")
+    return redirect("console_profile", made.profile_id)
+
+
+def _family_of_evaluator(request: PageRequest) -> str | None:
+    """Return the family of the evaluator with which the playground has tried settings."""
+    evaluator = request.POST.get("evaluator", "")
+    rows = list_evaluators(account=request.visitor.account, by_alias_or_id=evaluator) if evaluator else []
+    return rows[0].family if rows else None
+
+
+def _copied(request: PageRequest) -> dict[str, Any]:
+    """Return the settings of the profile that the new one begins with."""
+    if (id := read_uuid(request.GET.get("copy", ""))) is None:
+        return {}
+    account = request.visitor.account
+    profile = get_visible_profile(account=account, id=uuid.UUID(str(id)))
+    return dict(revisions_of(account=account, profile=profile)[0].settings)
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def revise_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Freeze new settings as the profile's next revision."""
+    visitor = request.visitor
+    profile = get_profile(account=visitor.account, id=id)
+    family = wanted_family(profile.family)
+    if request.method == "GET":
+        last = revisions_of(account=visitor.account, profile=profile)[0]
+        return _form(request, new_draft(family, last.settings, description=last.description), profile)
+    draft = sent_draft(family, request.POST)
+    if draft.errors or not is_saving(request.POST):
+        return _form(request, draft, profile)
+    try:
+        made = revise_profile(
+            account=visitor.account, profile=profile, settings=draft.settings, description=draft.description,
+            actor=visitor.actor,
+        )  # fmt: skip
+    except Invalid as problem:
+        return _form(request, refused_draft(draft, problem), profile)
+    messages.success(request, f"Revision {made.number} holds from now on. Earlier results keep theirs.")
+    return redirect("console_profile", profile.pk)
+
+
+def _form(request: PageRequest, draft: Draft, profile: Profile | None = None) -> HttpResponse:
+    context = {
+        "draft": draft,
+        "form": draft.form,
+        "profile": profile,
+        "example": next((one for one in draft.family.managed_profiles if one.settings), None),
+    }
+    return render(request, "console/profiles/form.html", context, status=422 if draft.errors else 200)
+
+
+@require_POST
+@console_page()
+def archive_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Take a profile out of use, once its name was typed."""
+    visitor = request.visitor
+    profile = get_profile(account=visitor.account, id=id)
+    if not is_confirmed(request, profile.name):
+        messages.error(request, "Nothing was archived: the name that was typed is another one.")
+    else:
+        archive_profile(account=visitor.account, profile=profile, now=timezone.now(), actor=visitor.actor)
+        messages.success(request, f"The profile {profile.name} is archived. Its scores and revisions are kept.")
+    return redirect("console_profile", profile.pk)

@@ -1,0 +1,1 @@
+"""Traces: search, and the tree of one with its times, its tokens and the scores on its spans."""

@@ -1,0 +1,28 @@
+"""The scores that stand on the spans of a trace: its evaluations, by the span that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.db.models import Q
+from django.utils.safestring import SafeString
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.pages.evaluations.verdicts import verdict_chip
+from evalsvc.evaluations.search.pages import requests_of, search_evaluations
+from evalsvc.evaluations.search.samples import VERDICT_COLUMNS
+
+MAX_SCORES = 500
+
+
+def scores_of_trace(*, account: Account, trace_id: str) -> Mapping[str, Sequence[SafeString]]:
+    """Return the verdicts of a trace by span, as links; those that name no span stand under the empty name."""
+    found = search_evaluations(
+        account=account, condition=Q(trace_id=trace_id), limit=MAX_SCORES, columns=VERDICT_COLUMNS, oldest_first=True
+    )
+    requests = requests_of(account=account, request_ids=[row.request_id for row in found.rows])
+    scores: dict[str, list[SafeString]] = {}
+    for row in found.rows:
+        request = requests.get(row.request_id)
+        scores.setdefault((request.span_id if request else None) or "", []).append(verdict_chip(row))
+    return scores

@@ -1,0 +1,204 @@
+"""The spans of a trace as a tree. What has no parent, or is its own ancestor, is shown all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.console.pages.evaluations.marking import json_block_of, marked_text
+from evalsvc.reports.page.elements import element
+from evalsvc.telemetry.answers import KINDS, STATUSES
+from evalsvc.telemetry.models import LogRecord, Span
+
+INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+OUTPUT_TOKENS = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+TEXTS = {"input.value": "Input", "output.value": "Output"}
+FAILED = 2
+MAX_INDENT = 12
+"""Deeper spans stand as far in: no page is wide enough for more."""
+SMALLEST = 0.4
+
+
+@dataclass(slots=True)
+class TraceNode:
+    """A span with what stands below it."""
+
+    span: Span
+    share: tuple[float, float]
+    scores: Sequence[SafeString]
+    logs: Sequence[LogRecord]
+    children: list[TraceNode] = field(default_factory=list)
+    depth: int = 0
+
+    @property
+    def indent(self) -> int:
+        """How far in the span stands."""
+        return min(self.depth, MAX_INDENT)
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the span says that it failed."""
+        return self.span.status_code == FAILED
+
+    @property
+    def duration(self) -> str:
+        """How long it took, in a unit that fits."""
+        return duration_words(self.span.duration_ns)
+
+    @property
+    def kind(self) -> str:
+        """Return the kind in a word; nothing where it says nothing."""
+        kind = self.span.kind
+        return KINDS[kind].lower() if 1 < kind < len(KINDS) else ""
+
+    @property
+    def status(self) -> str:
+        """Return the status in a word."""
+        code = self.span.status_code
+        return STATUSES[code].lower() if 0 <= code < len(STATUSES) else str(code)
+
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """Return the tokens read and written, where the span tells them."""
+        return first_count(self.span.attributes, INPUT_TOKENS), first_count(self.span.attributes, OUTPUT_TOKENS)
+
+    @property
+    def model(self) -> str:
+        """Return the model that answered."""
+        found = next((self.span.attributes[name] for name in MODELS if name in self.span.attributes), "")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def texts(self) -> list[tuple[str, SafeString]]:
+        """Return what went in and came out, where the span tells it."""
+        rows = ((title, self.span.attributes.get(name)) for name, title in TEXTS.items())
+        return [(title, marked_text(text)) for title, text in rows if isinstance(text, str)]
+
+    @property
+    def attributes(self) -> SafeString | None:
+        """Return the other attributes, events and links as they came."""
+        rest = {name: value for name, value in self.span.attributes.items() if name not in TEXTS}
+        more = {
+            "attributes": rest,
+            "events": self.span.events,
+            "links": self.span.links,
+            "resource": self.span.resource,
+        }
+        return json_block_of({name: value for name, value in more.items() if value})
+
+    @property
+    def timing(self) -> SafeString:
+        """Return the span's time within its trace as a bar."""
+        start, width = self.share
+        bar = element(
+            "rect", x=f"{start:.2f}%", y=1, width=f"{width:.2f}%", height=6, class_="bad" if self.is_failed else None
+        )
+        line = element("line", class_="scale", x1="0", x2="100%", y1=4, y2=4)
+        return element("svg", line, bar, class_="timing", height=8, aria_hidden="true")
+
+
+def first_count(attributes: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    """Return the first of some attributes that is a count."""
+    found = (attributes.get(name) for name in names)
+    return next(
+        (int(one) for one in found if isinstance(one, int | float) and not isinstance(one, bool) and one >= 0), None
+    )
+
+
+def duration_words(nanoseconds: int) -> str:
+    """Write a duration in a unit that fits."""
+    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds} ns"
+
+
+def tree_of(
+    spans: Sequence[Span], logs: Sequence[LogRecord], scores: Mapping[str, Sequence[SafeString]]
+) -> list[TraceNode]:
+    """Return the spans that have no parent here, with the others below them; each span stands once."""
+    begins, ends = _reach(spans)
+    said: dict[str, list[LogRecord]] = {}
+    for log in logs:
+        said.setdefault(log.span_id or "", []).append(log)
+    nodes = {
+        one.span_id: TraceNode(one, _share(one, begins, ends), scores.get(one.span_id, ()), said.get(one.span_id, ()))
+        for one in spans
+    }
+    roots: list[TraceNode] = []
+    for node in nodes.values():
+        parent = nodes.get(node.span.parent_span_id or "")
+        (roots if parent is None or _is_above(node, parent, nodes) else parent.children).append(node)
+    for root in roots:
+        _set_depths(root)
+    return roots
+
+
+def _is_above(node: TraceNode, parent: TraceNode, nodes: Mapping[str, TraceNode]) -> bool:
+    """Say whether a span is its own ancestor, and the one of its circle that stands at the top."""
+    circle, at = {node.span.span_id}, parent
+    while at.span.span_id not in circle:
+        circle.add(at.span.span_id)
+        above = nodes.get(at.span.parent_span_id or "")
+        if above is None:
+            return False
+        at = above
+    return at is node and node.span.span_id == min(circle)
+
+
+def _set_depths(root: TraceNode) -> None:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        for child in node.children:
+            child.depth = node.depth + 1
+        waiting += node.children
+
+
+def flat(roots: Sequence[TraceNode]) -> Iterator[TraceNode]:
+    """Yield the spans as they are read, each behind the one above it."""
+    waiting = [*reversed(roots)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
+
+
+def _reach(spans: Sequence[Span]) -> tuple[datetime | None, datetime | None]:
+    if not spans:
+        return None, None
+    return min(one.started_at for one in spans), max(one.ended_at for one in spans)
+
+
+def _share(span: Span, begins: datetime | None, ends: datetime | None) -> tuple[float, float]:
+    whole = (ends - begins).total_seconds() if begins and ends else 0.0
+    if whole <= 0 or begins is None:
+        return 0.0, 100.0
+    start = 100 * (span.started_at - begins).total_seconds() / whole
+    width = 100 * max((span.ended_at - span.started_at).total_seconds(), 0.0) / whole
+    start = min(max(start, 0.0), 100.0 - SMALLEST)
+    return start, min(max(width, SMALLEST), 100.0 - start)
+
+
+def totals(roots: Sequence[TraceNode]) -> dict[str, int]:
+    """Return what the spans add up to: their number, those that failed, and the tokens.
+
+    Tokens are those of spans without a span below them that tells some: parents often repeat the sum.
+    """
+    nodes = list(flat(roots))
+    counted = [one for one in nodes if not any(_tells_tokens(below) for below in flat(one.children))]
+    return {
+        "n_spans": len(nodes),
+        "n_failed": sum(one.is_failed for one in nodes),
+        "tokens_read": sum(one.tokens[0] or 0 for one in counted),
+        "tokens_written": sum(one.tokens[1] or 0 for one in counted),
+    }
+
+
+def _tells_tokens(node: TraceNode) -> bool:
+    return any(count is not None for count in node.tokens)

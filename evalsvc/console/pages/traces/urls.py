@@ -1,0 +1,10 @@
+"""The addresses of traces. Evaluations name traces by any text."""
+
+from django.urls import path
+
+from evalsvc.console.pages.traces import views
+
+urlpatterns = [
+    path("traces", views.traces_page, name="console_traces"),
+    path("traces/<path:trace_id>", views.trace_page, name="console_trace"),
+]

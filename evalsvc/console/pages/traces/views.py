@@ -1,0 +1,83 @@
+"""/console/traces: the search, and one trace."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.evaluations.marking import json_block_of
+from evalsvc.console.pages.traces.scores import scores_of_trace
+from evalsvc.console.pages.traces.searching import read_trace_filters, trace_fields, traces_table
+from evalsvc.console.pages.traces.tree import flat, totals, tree_of
+from evalsvc.console.parts.addresses import address_with, whole_choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.rest.problems import Invalid, NotFound, Problem
+from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
+from evalsvc.telemetry.listing import search_traces
+from evalsvc.telemetry.selectors import get_trace
+
+PAGE = 50
+MAX_SPANS = 500
+
+
+@require_safe
+@console_page()
+def traces_page(request: PageRequest) -> HttpResponse:
+    """Show traces by the filters of the address."""
+    account, now = request.visitor.account, timezone.now()
+    asked = read_trace_filters(request.GET.dict(), now)
+    table, refusal = None, ""
+    if not asked.errors:
+        try:
+            condition = telemetry_condition(asked.filters, SPAN_FIELDS)
+            found = search_traces(account=account, condition=condition, limit=PAGE, cursor=request.GET.get("cursor"))
+            table = traces_table(found, now)
+        except Problem as problem:
+            if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
+                raise
+            refusal = f"{problem.detail} {problem.row.remedy}"
+    call = ApiCall("POST", "/v1/otel/spans/search", body={"filters": asked.filters, "limit": PAGE})
+    context = {
+        "fields": trace_fields(asked),
+        "table": table,
+        "refusal": refusal,
+        "is_filtered": bool(asked.values),
+        "call": call,
+    }
+    return render(request, "console/traces/list.html", context, status=422 if asked.errors or refusal else 200)
+
+
+@require_safe
+@console_page()
+def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
+    """Show a trace: its spans as a tree, with what was said and scored on each."""
+    account, offset = request.visitor.account, whole_choice(request, "offset", 0, low=0)
+    scores = scores_of_trace(account=account, trace_id=trace_id) if "\0" not in trace_id else {}
+    try:
+        trace = get_trace(account=account, trace_id=trace_id, limit=MAX_SPANS, offset=offset)
+    except NotFound:
+        if not scores:
+            raise
+        return _without_spans(request, trace_id, scores)
+    roots = tree_of(trace.spans, trace.logs, scores)
+    known = {one.span_id for one in trace.spans}
+    context = {
+        "trace": trace,
+        "nodes": list(flat(roots)),
+        "totals": totals(roots),
+        "beside": [chip for span, chips in scores.items() if span not in known for chip in chips],
+        "logs": [(one, json_block_of(one.body)) for one in trace.logs if (one.span_id or "") not in known],
+        "following": address_with(request, offset=trace.next_offset) if trace.next_offset else "",
+        "call": ApiCall("GET", f"/v1/traces/{trace.trace_id}"),
+    }
+    return render(request, "console/traces/detail.html", context)
+
+
+def _without_spans(request: PageRequest, trace_id: str, scores: object) -> HttpResponse:
+    """Show the scores of a trace whose spans never came, or have been retired."""
+    chips = [chip for chips in dict(scores).values() for chip in chips]  # type: ignore[call-overload]
+    context = {"trace": None, "trace_id": trace_id, "beside": chips, "call": ApiCall("GET", f"/v1/traces/{trace_id}")}
+    return render(request, "console/traces/detail.html", context)

@@ -1,0 +1,138 @@
+"""The list of evaluations: filters of the address, verdicts side by side, pages, the export."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.console.evaluations import hostile_evaluation, is_harmless, kept
+from tests.factories import ok
+
+
+def ids_on(page: str) -> list[str]:
+    return [id for id in re.findall(r'class="verdict [a-z]+" href="/console/evaluations/(\d+)"', page)]
+
+
+@pytest.fixture
+def three(alice: Caller) -> list[str]:
+    """A pass, a fail and one without a score."""
+    passed = kept(alice, "exact-match", input="Q one", output="yes", gold_answer="yes", tags={"lang": "en"})
+    failed = kept(alice, "exact-match", input="Q two", output="no 50%", gold_answer="yes", app="bot")
+    error = kept(alice, "exact-match", input="Q three", output="no gold")
+    return [*passed, *failed, *error]
+
+
+@pytest.mark.parametrize(
+    ("query", "which"),
+    [
+        ({}, (2, 1, 0)),
+        ({"result": "pass"}, (0,)),
+        ({"result": "fail"}, (1,)),
+        ({"result": "error"}, (2,)),
+        ({"app": "bot"}, (1,)),
+        ({"evaluator": "exact-match-2026-11-01", "min": "0.5"}, (0,)),
+        ({"max": "0.5"}, (1,)),
+        ({"tag": "lang:en"}, (0,)),
+        ({"q": "50%"}, (1,)),
+        ({"q": "q TWO", "in": "input", "period": "24h"}, (1,)),
+        ({"period": "1h", "by": "service"}, (2, 1, 0)),
+        ({"until": "2026-01-01T00:00"}, ()),
+        ({"by": "people"}, ()),
+    ],
+)
+def test_the_address_holds_the_filters(reader: Visitor, three: list[str], query: Any, which: Any) -> None:
+    assert ids_on(reader.text("evaluations", **query)) == [three[i] for i in which]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"min": "many"}, {"tag": "no colon"}, {"project": "x"}, {"since": "yesterday"}, {"experiment": "x"},
+        {"q": "x", "since": "2020-01-01T00:00"}, {"q": "x" * 201}, {"app": "a\0b"},
+        {"since": "2026-11-02T00:00", "until": "2026-11-01T00:00"},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_at_its_field(reader: Visitor, query: Any) -> None:
+    answer = reader.get("evaluations", **query)
+    assert answer.status_code == 422
+    assert 'aria-invalid="true"' in answer.content.decode()
+
+
+def test_verdicts_of_a_sample_stand_side_by_side(reader: Visitor, alice: Caller) -> None:
+    ids = kept(alice, "exact-match", "pii", input="Q", output="yes", gold_answer="yes")
+    page = reader.text("evaluations", evaluator="exact-match-2026-11-01")
+
+    assert ids_on(page) == ids[:1]
+    assert f'class="verdict pass beside" href="/console/evaluations/{ids[1]}"' in page
+
+
+def test_pages_go_on_by_the_cursor_of_the_address(reader: Visitor, alice: Caller) -> None:
+    made = [id for n in range(42) for id in kept(alice, "exact-match", output=str(n), gold_answer="x")]
+    first = reader.text("evaluations", result="fail")
+    following = re.search(r'rel="next" href="([^"]+)"', first)
+    assert following
+    second = reader.client.get(following[1].replace("&amp;", "&")).content.decode()
+
+    assert ids_on(first) + ids_on(second) == made[::-1]
+    assert 'rel="next"' not in second
+
+
+def test_a_cursor_of_another_account_begins_anew(reader: Visitor, three: list[str]) -> None:
+    assert len(ids_on(reader.text("evaluations", cursor="made-up"))) == 3
+
+
+def test_it_asks_the_database_few_questions(reader: Visitor, three: list[str]) -> None:
+    from django.db import connections
+
+    reader.text("evaluations")
+    with CaptureQueriesContext(connections["default"]) as asked:
+        reader.text("evaluations", app="shop", q="yes")
+    questions = [
+        one for one in asked.captured_queries if "set_config" not in one["sql"] and "SAVEPOINT" not in one["sql"]
+    ]
+    assert len(questions) <= 15, [one["sql"][:100] for one in questions]
+
+
+def test_the_export_has_the_same_rows(reader: Visitor, alice: Caller, three: list[str]) -> None:
+    kept(alice, "exact-match", input="=HYPERLINK(1)", output="x", gold_answer="y", app="bot")
+    answer = reader.get("evaluations/export.csv", app="bot")
+    lines = answer.content.decode().splitlines()
+
+    assert "attachment" in answer["Content-Disposition"]
+    assert len(lines) == 3
+    assert ",'=HYPERLINK(1)," in lines[1]
+    assert lines[2].startswith(f"{three[1]},")
+
+
+def test_the_call_beside_the_page_finds_the_same(reader: Visitor, alice: Caller, three: list[str]) -> None:
+    import html
+    import json
+    import shlex
+
+    page = html.unescape(reader.text("evaluations", result="fail", tag="", app="bot"))
+    said = re.search(r"<code>(curl .*?)</code>", page, re.S)
+    assert said
+    words = shlex.split(said[1].replace("\\\n", " "))
+    found = ok(alice.post("/v1/evaluations/search", json.loads(words[words.index("-d") + 1])))
+    assert [one["id"] for one in found["evaluations"]] == [three[1]]
+
+
+def test_texts_of_strangers_stay_texts(reader: Visitor, alice: Caller) -> None:
+    hostile_evaluation(alice)
+    assert is_harmless(reader.text("evaluations"))
+
+
+def test_a_new_account_is_told_the_next_step(reader: Visitor) -> None:
+    page = reader.text("evaluations")
+    assert "No evaluation is kept yet" in page
+    assert "No evaluation meets these filters" in reader.text("evaluations", app="shop")
+
+
+def test_a_stranger_sees_none_of_it(stranger: Visitor, three: list[str]) -> None:
+    assert ids_on(stranger.text("evaluations")) == []
+    assert three[0] not in stranger.get("evaluations/export.csv").content.decode()

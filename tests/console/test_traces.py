@@ -1,0 +1,149 @@
+"""Traces: search, the tree, and the scores on its spans."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.console.evaluations import HOSTILE, kept
+from tests.telemetry.otlp import attribute, new_id, span, traces
+
+SECOND = 1_000_000_000
+BEGIN = 1_795_000_000 * SECOND
+
+
+def sent(caller: Caller, *spans: Any, service: str = "shop") -> None:
+    answer = caller.post("/v1/traces", raw=json.dumps(traces(*spans, service=service)))
+    assert answer.status_code == 200, answer.content
+
+
+def made(trace_id: str, span_id: str, name: str, parent: str | None = None, at: int = 0, **fields: Any) -> Any:
+    times = {"startTimeUnixNano": str(BEGIN + at * SECOND), "endTimeUnixNano": str(BEGIN + (at + 1) * SECOND)}
+    return span(trace_id, spanId=span_id, name=name, **({"parentSpanId": parent} if parent else {}), **times, **fields)
+
+
+def names_on(page: str) -> list[tuple[str, str]]:
+    """The indent and the name of each span on a page, in order."""
+    return re.findall(
+        r'<li id="span-[0-9a-f]+" class="d(\d+)"><details>\s*<summary>.*?<strong dir="auto">(.*?)</strong>', page
+    )
+
+
+def test_a_trace_is_a_tree(reader: Visitor, alice: Caller) -> None:
+    trace, (a, b, c) = new_id(), (new_id(8) for _ in range(3))
+    tokens = [attribute("gen_ai.usage.input_tokens", 12), attribute("gen_ai.usage.output_tokens", 3)]
+    sent(
+        alice,
+        made(trace, a, "answer", at=0),
+        made(trace, b, "retrieve", a, at=1, status={"code": 2, "message": "no index"}),
+        made(trace, c, "ask", a, at=2, attributes=tokens),
+    )
+    page = reader.text(f"traces/{trace}")
+
+    assert names_on(page) == [("0", "answer"), ("1", "retrieve"), ("1", "ask")]
+    assert "1 failed" in page and "no index" in page
+    assert "12 read, 3 written" in page
+
+
+def test_scores_stand_on_their_spans(reader: Visitor, alice: Caller) -> None:
+    trace, a = new_id(), new_id(8)
+    sent(alice, made(trace, a, "answer"))
+    (on_span,) = kept(alice, "pii", output="x", trace_id=trace, span_id=a)
+    (on_trace,) = kept(alice, "pii", output="y", trace_id=trace)
+    page = reader.text(f"traces/{trace}")
+    before, _, after = page.partition(f'id="span-{a}"')
+
+    assert f"/console/evaluations/{on_trace}" in before
+    assert f"/console/evaluations/{on_span}" in after
+    assert f'href="/console/traces/{trace}#span-{a}"' in reader.text(f"evaluations/{on_span}")
+
+
+def test_spans_that_go_round_in_a_circle_are_all_shown(reader: Visitor, alice: Caller) -> None:
+    trace, ids = new_id(), sorted(new_id(8) for _ in range(4))
+    sent(
+        alice,
+        made(trace, ids[0], "one", ids[1], at=0),
+        made(trace, ids[1], "two", ids[0], at=1),
+        made(trace, ids[2], "self", ids[2], at=2),
+        made(trace, ids[3], "orphan", new_id(8), at=3),
+    )
+    assert sorted(names_on(reader.text(f"traces/{trace}"))) == [
+        ("0", "one"),
+        ("0", "orphan"),
+        ("0", "self"),
+        ("1", "two"),
+    ]
+
+
+def test_a_search_finds_traces_by_their_tops(reader: Visitor, alice: Caller) -> None:
+    first, second, a = new_id(), new_id(), new_id(8)
+    sent(alice, made(first, a, "answer", at=0), made(first, new_id(8), "look up", a, at=1))
+    sent(alice, made(second, new_id(8), "other", at=5), service="bot")
+
+    def found(**query: str) -> list[str]:
+        return re.findall(r'<a href="/console/traces/([0-9a-f]{32})">', reader.text("traces", **query))
+
+    assert found() == [second, first]
+    assert found(service="bot") == [second]
+    assert found(name="look") == [first]
+    assert found(name="none") == []
+    assert found(until="2020-01-01T00:00") == []
+    assert "No trace meets these filters" in reader.text("traces", name="none")
+
+
+def test_pages_go_on_by_the_cursor(reader: Visitor, alice: Caller) -> None:
+    ids = [new_id() for _ in range(53)]
+    sent(alice, *(made(id, new_id(8), "answer", at=i) for i, id in enumerate(ids)))
+    first = reader.text("traces")
+    following = re.search(r'rel="next" href="([^"]+)"', first)
+    assert following
+    second = reader.client.get(following[1].replace("&amp;", "&")).content.decode()
+    links = re.compile(r'<a href="/console/traces/([0-9a-f]{32})">')
+    assert links.findall(first) + links.findall(second) == ids[::-1]
+
+
+def test_texts_of_strangers_stay_texts(reader: Visitor, alice: Caller) -> None:
+    trace = new_id()
+    attributes = [attribute("input.value", HOSTILE), attribute(HOSTILE[:80], HOSTILE)]
+    sent(
+        alice,
+        made(trace, new_id(8), HOSTILE[:200], attributes=attributes, status={"code": 2, "message": HOSTILE}),
+        service=HOSTILE[:100],
+    )
+    for page in (reader.text("traces"), reader.text(f"traces/{trace}")):
+        assert not [raw for raw in ("<script>alert", "<img src=x", " 14 ") if raw in page]
+
+
+def test_a_trace_without_spans_shows_its_scores(reader: Visitor, alice: Caller) -> None:
+    (id,) = kept(alice, "pii", output="x", trace_id="run/7 of today")
+    page = reader.text("traces/run/7 of today")
+    assert f"/console/evaluations/{id}" in page
+    assert "Its spans are not here" in page
+
+
+def test_it_asks_the_database_few_questions(reader: Visitor, alice: Caller) -> None:
+    trace = new_id()
+    sent(alice, *(made(trace, new_id(8), "answer", at=i) for i in range(30)))
+    kept(alice, "pii", output="x", trace_id=trace)
+    for path in ("traces", f"traces/{trace}"):
+        reader.text(path)
+        with CaptureQueriesContext(connections["default"]) as asked:
+            reader.text(path)
+        questions = [
+            one for one in asked.captured_queries if "set_config" not in one["sql"] and "SAVEPOINT" not in one["sql"]
+        ]
+        assert len(questions) <= 15, [one["sql"][:100] for one in questions]
+
+
+def test_a_stranger_finds_nothing(stranger: Visitor, alice: Caller) -> None:
+    trace = new_id()
+    sent(alice, made(trace, new_id(8), "answer"))
+    kept(alice, "pii", output="x", trace_id=trace)
+    assert stranger.get(f"traces/{trace}").status_code == 404
+    assert trace not in stranger.text("traces")
