@@ -22,7 +22,7 @@ def figure_text(value: Any) -> str:
 
 
 @register.filter
-def literal(value: Any) -> SafeString:
+def as_written(value: Any) -> SafeString:
     """Show what a stranger wrote on one line: escaped, with unseen characters by their names, cut where it is long."""
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return shown_literally(text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…")
