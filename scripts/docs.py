@@ -19,6 +19,7 @@ from evaluators.judging.shown import shown_prompts
 from evaluators.registry import all_evaluators
 from scripts.architecture import layers_and_rules
 from scripts.cards import card_index, card_pages, title_of
+from scripts.examples import EXAMPLES, examples_text
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
@@ -171,11 +172,22 @@ def is_current(page: Page, *, write: bool) -> bool:
     return text == wanted or write
 
 
+def are_examples_current(*, write: bool) -> bool:
+    """Say whether the examples of the OpenAPI document are those of the pages; write them where they are not."""
+    path, wanted = CHECKOUT / EXAMPLES, examples_text()
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if text != wanted and write:
+        path.write_text(wanted, encoding="utf-8")
+    return text == wanted or write
+
+
 def main() -> int:
-    """Write or check the pages."""
-    old = [page for page in pages() if not is_current(page, write="--check" not in sys.argv)]
-    for page in old:
-        print(f"{page.path} differs from {page.source}; run `python -m scripts.docs`.")
+    """Write or check the pages, and what is made from them."""
+    write = "--check" not in sys.argv
+    old = [(page.path, page.source) for page in pages() if not is_current(page, write=write)]
+    old += [] if are_examples_current(write=write) else [(EXAMPLES, "docs/api/")]
+    for path, source in old:
+        print(f"{path} differs from {source}; run `python -m scripts.docs`.")
     return 1 if old else 0
 
 

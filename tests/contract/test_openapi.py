@@ -64,6 +64,46 @@ def test_every_operation_has_a_name_a_sentence_and_a_tag(document: dict[str, Any
     assert document["tags"][0]["name"] == "evaluations"
 
 
+def test_every_operation_is_summed_up_in_a_line(document: dict[str, Any]) -> None:
+    for method, path, operation in operations(document):
+        summary = operation["summary"]
+        assert 8 < len(summary) < 120 and "\n" not in summary and not summary.endswith("."), (method, path, summary)
+
+
+def json_contents(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The bodies in JSON of all operations: asked, and answered where all goes well."""
+    found = []
+    for method, path, operation in operations(document):
+        answers = [answer for status, answer in operation["responses"].items() if status < "300"]
+        for part in (operation.get("requestBody", {}), *answers):
+            content = part.get("content", {}).get("application/json")
+            found += [] if content is None else [(f"{method} {path}", content)]
+    return found
+
+
+def test_every_body_in_json_has_a_name(document: dict[str, Any]) -> None:
+    assert [where for where, content in json_contents(document) if "$ref" not in content["schema"]] == []
+
+
+def test_examples_of_requests_are_what_their_schema_takes(document: dict[str, Any]) -> None:
+    n_checked = 0
+    for method, path, operation in operations(document):
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        for example in content.get("examples", {}).values():
+            schema = {**content["schema"], "components": document["components"]}
+            errors = jsonschema_rs.Draft202012Validator(schema).iter_errors(example["value"])
+            assert [error.message for error in errors] == [], (method, path)
+            n_checked += 1
+    assert n_checked > 30
+
+
+def test_evaluate_shows_what_to_send_and_what_comes_back(document: dict[str, Any]) -> None:
+    operation = document["paths"]["/v1/evaluate"]["post"]
+    for content in (operation["requestBody"]["content"], operation["responses"]["200"]["content"]):
+        (example,) = content["application/json"]["examples"].values()
+        assert example["value"]
+
+
 def test_every_operation_says_which_errors_it_answers(document: dict[str, Any]) -> None:
     for method, path, operation in operations(document):
         expected = ALWAYS | ({"404"} if "{" in path else set()) | ({"409", "413"} if method == "post" else set())
@@ -97,7 +137,7 @@ def test_every_time_in_an_answer_is_described_as_one(document: dict[str, Any]) -
         (name, key): [schema, *schema.get("anyOf", ())]
         for name, part in document["components"]["schemas"].items()
         for key, schema in part.get("properties", {}).items()
-        if key.endswith(("_at", "timestamp"))
+        if key.endswith(("_at", "timestamp")) and not name.endswith("Body")
     }
 
     assert len(times) > 20

@@ -46,7 +46,7 @@ def test_every_parameter_is_named(schema: dict[str, Any]) -> None:
 
 
 def test_every_field_of_a_call_is_named(schema: dict[str, Any]) -> None:
-    body = schema["paths"]["/v1/evaluate"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    body = schema["components"]["schemas"]["EvaluateBody"]
 
     assert {name for name in body["properties"] if f"`{name}`" not in API} == set()
 

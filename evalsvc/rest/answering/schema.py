@@ -1,9 +1,10 @@
-"""What every operation of the OpenAPI document has in common: the problem answers."""
+"""What every operation of the OpenAPI document has in common: the problem answers, a summary, names and examples."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from evalsvc.rest.answering.naming import name_operations
 from evalsvc.rest.answering.shapes import described
 
 PROBLEM = {
@@ -75,6 +76,7 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
             for status, description in ANSWERS.items():
                 if applies(status, path, method):
                     operation["responses"].setdefault(status, problem_answer(description))
+    name_operations(result)
     return result
 
 

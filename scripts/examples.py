@@ -1,0 +1,69 @@
+"""The example of each call, from its section of docs/api/, where the tests run it: what OpenAPI shows of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+API = CHECKOUT / "docs" / "api"
+EXAMPLES = "evalsvc/rest/answering/examples.json"
+# In place of what a page has in a variable: a UUID, or a number.
+UUIDS = ("criteria_id", "project_id")
+UUID, ID = "c5a46e8c-1f3c-4f3b-9a55-3f8f0b9c2d10", "117292281068781603"
+
+_section = re.compile(r"^## ([A-Z]+) (/v1/\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_block = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_body = re.compile(r"(?:-d|--data|--json) '(.*?)'(?=\s|\)|$)", re.DOTALL)
+_spliced_bare = re.compile(r"""[^"]'"\$""")
+_spliced = re.compile(r"""'"\$\{?(\w+)\}?"'""")
+
+
+def examples_text() -> str:
+    """Return the examples of all calls as JSON: by method and path, a `request` and an `answer`."""
+    found = {key: example for page in sorted(API.glob("*.md")) for key, example in _examples(page)}
+    return json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n"
+
+
+def _examples(page: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for method, path, text in _section.findall(page.read_text(encoding="utf-8")):
+        example = dict(_parts(path, _block.findall(text)))
+        if example:
+            yield f"{method.lower()} {path}", example
+
+
+def _parts(path: str, blocks: list[tuple[str, str]]) -> Iterator[tuple[str, Any]]:
+    """Yield the body and the answer of the first block that calls this path."""
+    for i, (language, text) in enumerate(blocks):
+        if language != "sh" or not _calls(path, text):
+            continue
+        if (body := _read(_sent(path, text))) is not None:
+            yield "request", body
+        language, shown = blocks[i + 1] if i + 1 < len(blocks) else ("", "")
+        if language == "json" and (answer := _read(shown)) is not None:
+            yield "answer", answer
+        return
+
+
+def _calls(path: str, text: str) -> bool:
+    # The last steps of a path tell calls apart; what stands before may be a variable of the shell.
+    last = [step for step in path.split("/")[2:] if not step.startswith("{")]
+    return "curl" in text and (not last or last[-1] in text or path.endswith("}"))
+
+
+def _sent(path: str, text: str) -> str:
+    """Return the body of the last call, which is the one that the section is about."""
+    if _spliced_bare.search(text):  # more than a text: rows, for example
+        return ""
+    bodies = _body.findall(_spliced.sub(lambda found: UUID if found[1] in UUIDS else ID, text))
+    return bodies[-1] if bodies else ""
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:  # lines of JSON, a file, or an answer that is cut short
+        return None
