@@ -11,6 +11,8 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
 EXAMPLES = "evalsvc/rest/answering/examples.json"
+# Its section shows a row that is refused, which is no example of what to send.
+REFUSED = "/v1/evaluations/batch"
 # In place of what a page has in a variable: a UUID, or a number.
 UUIDS = ("criteria_id", "project_id")
 UUID, ID = "c5a46e8c-1f3c-4f3b-9a55-3f8f0b9c2d10", "117292281068781603"
@@ -40,7 +42,7 @@ def _parts(path: str, blocks: list[tuple[str, str]]) -> Iterator[tuple[str, Any]
     for i, (language, text) in enumerate(blocks):
         if language != "sh" or not _calls(path, text):
             continue
-        if (body := _read(_sent(path, text))) is not None:
+        if path != REFUSED and (body := _read(_sent(path, text))) is not None:
             yield "request", body
         language, shown = blocks[i + 1] if i + 1 < len(blocks) else ("", "")
         if language == "json" and (answer := _read(shown)) is not None:

@@ -14,6 +14,7 @@ from evalsvc.evaluations.wire.answer import digits
 from evalsvc.experiments.bodies.plans import PageIn
 from evalsvc.experiments.bodies.strict import Strict, at_most
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, among, shape_of
+from evalsvc.rest.bodies.fields import RowId
 
 LARGEST_ID, MAX_NAMED = 2**63 - 1, 64
 MAX_ELO_MATCHES = 50_000
@@ -39,7 +40,7 @@ class ComparisonJudgeIn(Strict):
 class ComparisonIn(Strict):
     """A new comparison."""
 
-    experiment_id = serializers.IntegerField(min_value=0, max_value=LARGEST_ID)
+    experiment_id = RowId()
     name = serializers.CharField(max_length=100, required=False, allow_null=True)
     configs = at_most(MAX_NAMED, serializers.CharField(max_length=100), required=False)  # type: ignore[arg-type]
     judge = ComparisonJudgeIn()
@@ -47,7 +48,7 @@ class ComparisonIn(Strict):
     baseline = serializers.CharField(max_length=100, required=False, allow_null=True)
     budget = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
     half_width = serializers.FloatField(min_value=1e-3, max_value=100, required=False, allow_null=True)
-    previous_id = serializers.IntegerField(min_value=0, max_value=LARGEST_ID, required=False, allow_null=True)
+    previous_id = RowId(required=False, allow_null=True)
     level = serializers.FloatField(min_value=0.5, max_value=0.999, default=0.95)
     seed = serializers.IntegerField(min_value=0, max_value=LARGEST_ID, default=0)
 
@@ -55,7 +56,7 @@ class ComparisonIn(Strict):
 class ComparisonsQuery(PageIn):
     """The query of the list."""
 
-    experiment_id = serializers.IntegerField(min_value=0, max_value=LARGEST_ID, required=False)
+    experiment_id = RowId(required=False)
 
 
 class ComparisonQuery(serializers.Serializer[Any]):

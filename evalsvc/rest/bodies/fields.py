@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import orjson
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from evalsvc.rest.basics.nearest import suggestion
@@ -26,6 +27,17 @@ class StrictText(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+_digits = {"type": "string", "pattern": "^[0-9]{1,19}$"}
+
+
+@extend_schema_field({"anyOf": [_digits, {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}]})
+class RowId(serializers.IntegerField):
+    """The id of a row: digits in a text, as answers write it, or a number."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=2**63 - 1, **kwargs)
 
 
 class Metadata(serializers.DictField):

@@ -167,7 +167,7 @@ class InsightJobsView(AccountView):
         responses={(501, "application/problem+json"): {"$ref": "#/components/schemas/Problem"}},
     )
     def post(self, request: Request) -> Response:
-        """Refuse to look into a trace. There are no insights here; clients are told not to try again, as after a 5xx."""
+        """Refuse to look into a trace. There are no insights here; clients are told not to try again."""
         self.decoded(request, InsightJobBody)
         raise Problem(
             "This service makes no insights into traces.",
