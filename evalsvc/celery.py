@@ -66,6 +66,16 @@ app.conf.update(
             "schedule": 3600.0,
             "options": {"queue": "system", "expires": 3600},
         },
+        "fold_rollups": {
+            "task": "evalsvc.evaluations.fold_rollups",
+            "schedule": 10.0,
+            "options": {"queue": "system", "expires": 10},
+        },
+        "recount_rollups": {
+            "task": "evalsvc.evaluations.recount_rollups",
+            "schedule": 86400.0,
+            "options": {"queue": "system", "expires": 3600},
+        },
         "prune_telemetry": {
             "task": "evalsvc.telemetry.prune",
             "schedule": 60.0,

@@ -6,7 +6,7 @@ from typing import Any
 from django.apps import AppConfig
 
 FUNCTIONS = (
-    "ids", "partitions", "dropping", "claims", "history", "tagged", "tags", "stored", "functions", "client",
+    "ids", "partitions", "rollups", "dropping", "claims", "history", "tagged", "tags", "stored", "functions", "client",
     "judging", "computing",
 )  # fmt: skip
 ONLY_FOR_SYSTEM = ("make_partitions(int)", "rows_without_partition(int)", "drop_partitions(text, bigint)")

@@ -14,6 +14,7 @@ from evalsvc.evaluations.evaluate.replies import send_reply
 from evalsvc.evaluations.maintenance import retention
 from evalsvc.evaluations.maintenance import sweep as upkeep
 from evalsvc.evaluations.queueing import enqueue_again, enqueue_lane
+from evalsvc.evaluations.rollups import keep as rollups
 from evalsvc.evaluations.workers.computing import waking
 from evalsvc.evaluations.workers.computing.drain import drain, shutting_down, take_over
 from evalsvc.evaluations.workers.judging import store as judging
@@ -112,6 +113,24 @@ def run_partitions() -> list[str]:
     made = partitions.make_partitions()
     close_old_connections()
     return made
+
+
+@shared_task(name="evalsvc.evaluations.fold_rollups")
+def run_fold() -> int:
+    """Add what was noted of evaluations to the counts of their days."""
+    n = rollups.fold()
+    close_old_connections()
+    return n
+
+
+@shared_task(name="evalsvc.evaluations.recount_rollups")
+def run_recount() -> int:
+    """Count days anew, and mend what is wrong."""
+    n = sum(n for _, n in rollups.recount_days())
+    if n:
+        log.error("%s counts of days were wrong, and are mended", n)
+    close_old_connections()
+    return n
 
 
 @celeryd_after_setup.connect

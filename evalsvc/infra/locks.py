@@ -90,7 +90,8 @@ EXPORT = AdvisoryLock("export", "4, hashint8({})", "One export of an account at 
 EXPORT_PLACE = AdvisoryLock(
     "export_place", "5, hashint8({})", "So many exports of all accounts at a time. By the number of the place."
 )
+ROLLUPS = AdvisoryLock("rollups", "6, hashint8({})", "Notes are folded into days by one. Taken in SQL only.")
 ALL = (
     EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS, MIGRATIONS, FUNCTIONS,
-    EXPORT, EXPORT_PLACE,
+    EXPORT, EXPORT_PLACE, ROLLUPS,
 )  # fmt: skip

@@ -95,6 +95,9 @@ TABLES = (
     Table("judges_connection"),
     Table("judges_webhooksecret"),
     Table("rest_idempotencyrecord"),
+    # What is noted is folded into days.
+    Table("evaluations_rollupdelta"),
+    Table("evaluations_dailyrollup"),
 )
 # These say whose the rest is, and go in one transaction with the account.
 LAST = (

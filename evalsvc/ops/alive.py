@@ -24,6 +24,8 @@ PERIODIC = {
     "evalsvc.evaluations.prune": "prune",
     "evalsvc.evaluations.retain": "retain",
     "evalsvc.evaluations.make_partitions": "make_partitions",
+    "evalsvc.evaluations.fold_rollups": "fold_rollups",
+    "evalsvc.evaluations.recount_rollups": "recount_rollups",
     "evalsvc.telemetry.prune": "prune_telemetry",
     "evalsvc.comparisons.sweep": "sweep_comparisons",
     "evalsvc.events.deliver": "deliver_events",

@@ -1,4 +1,4 @@
-"""PostgreSQL's 64-bit transaction id as a column."""
+"""Columns that Django has no field for: PostgreSQL's 64-bit transaction id, and exact sums."""
 
 from __future__ import annotations
 
@@ -20,3 +20,11 @@ class CurrentXact(Func):
     function = "pg_current_xact_id"
     arity = 0
     output_field = XactField()
+
+
+class ExactField(models.Field):  # type: ignore[type-arg]
+    """A number of any size without rounding (`numeric`): what is added and taken away again leaves what was there."""
+
+    def db_type(self, connection: object) -> str:
+        """Return the column's type."""
+        return "numeric"

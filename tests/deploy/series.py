@@ -78,6 +78,8 @@ TASKS = (
     "prune_events",
     "delete_accounts",
     "make_partitions",
+    "fold_rollups",
+    "recount_rollups",
 )
 BACKLOG = ("evalsvc_queue", "evalsvc_experiment")
 HEALTHY: dict[str, str] = (

@@ -16,6 +16,7 @@ from evalsvc.accounts.services import change_retention
 from evalsvc.celery import app
 from evalsvc.evaluations.maintenance import retention
 from evalsvc.evaluations.models import EvaluationRequest
+from evalsvc.evaluations.rollups.keep import recount_days
 from tests import leftovers
 from tests.conftest import Caller, findings, wait_until
 from tests.growth.databases import Database, migrated_database
@@ -51,6 +52,8 @@ def age(caller: Caller, days: int) -> None:
     with psycopg.connect(os.environ["DATABASE_MIGRATION_URL"], autocommit=True) as owner:
         for statement in AGE.split(";")[:-1]:
             owner.execute(statement, {"by": days * DAY, "account": caller.account.pk})
+    # Triggers note no change of an id: the service makes none.
+    assert [n for _, n in recount_days(caller.account.pk)]
 
 
 def counts(caller: Caller) -> list[int]:

@@ -36,12 +36,14 @@ def new_filled_account(name: str) -> Caller:
     from evalsvc.accounts.services import add_member
     from evalsvc.catalog.models import Evaluator
     from evalsvc.evaluations.models import Pruned
+    from evalsvc.evaluations.rollups.keep import fold
     from evalsvc.reviews.models import ReviewLink
 
     caller = new_caller(name=name)
     sample: dict[str, Any] = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
     sample["tags"] = {"env": "prod"}
     assert caller.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
+    fold(seconds=None)
     make_profile(caller, "metrics", "mine", metric="bleu")
     new_experiment(caller)
     new_version(caller)
@@ -70,6 +72,7 @@ def new_filled_account(name: str) -> Caller:
             expires_at=timezone.now(),
         )
         Pruned.objects.using("system").create(account_id=caller.account.pk)
+    assert caller.post("/v1/evaluate", sample | {"tags": {}}).status_code == 200  # after the fold
     user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
     add_member(account=caller.account, user=user, role=Member.Role.READER)
     return caller

@@ -153,6 +153,8 @@ CHECKS = {
         FULL JOIN evaluations_evaluationtag t
           ON (t.account_id, t.evaluation_id, t.digest) = (sent.account_id, sent.id, sent.digest)
         WHERE (t.created_at, t.history, t.score_id) IS DISTINCT FROM (sent.created_at, sent.history, sent.score_id)""",
+    "the counts of a day differ from its evaluations": """
+        SELECT account_id, account_id FROM differing_rollups(NULL, NULL)""",
     "an account is gone and left evaluations behind": """
         SELECT DISTINCT e.account_id, e.account_id FROM evaluations_evaluation e
         LEFT JOIN accounts_account a ON a.id = e.account_id WHERE a.id IS NULL""",

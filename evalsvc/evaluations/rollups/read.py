@@ -15,19 +15,8 @@ from evalsvc.tenancy.scope import account_scope
 
 NONE = DayCounts()
 DAYS = """
-SELECT nullif(e.app, '') AS app, e.evaluator_id, coalesce(e.profile_name, '') AS profile_name,
-  (e.created_at AT TIME ZONE 'UTC')::date AS day, coalesce(e.error_code, '') AS error_code,
-  count(*) AS n, count(*) FILTER (WHERE e.in_history) AS n_scored,
-  count(*) FILTER (WHERE e.in_history AND e.passed) AS n_pass,
-  count(*) FILTER (WHERE e.in_history AND NOT e.passed) AS n_fail,
-  coalesce(sum(e.score) FILTER (WHERE e.in_history), 0) AS total,
-  coalesce(sum(e.score * e.score) FILTER (WHERE e.in_history), 0) AS squares
-FROM evaluations_evaluation e
-WHERE e.account_id = %(account)s AND e.captured AND e.created_at >= %(first)s::timestamp AT TIME ZONE 'UTC'
-  AND e.created_at < (%(last)s::date + 1)::timestamp AT TIME ZONE 'UTC'
-  AND (%(app)s::text IS NULL OR e.app = %(app)s)
-  AND (%(evaluator)s::text IS NULL OR (e.evaluator_id, e.profile_name) = (%(evaluator)s, %(profile)s))
-GROUP BY 1, 2, 3, 4, 5
+SELECT nullif(app, ''), evaluator_id, profile_name, day, error_code, n, n_scored, n_pass, n_fail, total, squares
+FROM days_of(%(account)s, %(first)s, %(last)s, %(evaluator)s, %(profile)s) WHERE %(app)s::text IS NULL OR app = %(app)s
 """
 
 

@@ -28,6 +28,9 @@ BEGIN
   FOREACH name IN ARRAY names LOOP
     EXECUTE format('DROP TABLE %I', name);
   END LOOP;
+  IF p_parent = 'evaluations_evaluation' THEN
+    PERFORM forget_rollups(top);
+  END IF;
   name := partition_name_of(p_parent, NULL, top);
   PERFORM copy_table(p_parent || '_default', '_default', name, substr(name, length(p_parent) + 1));
   PERFORM attach_partition(p_parent, name, NULL, top);

@@ -4,6 +4,10 @@
 CREATE OR REPLACE FUNCTION id_at(p_at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (floor(extract(epoch FROM p_at) * 1000)::bigint - 1767225600000) << 22;
 
+-- The first day of the month of an id, by UTC.
+CREATE OR REPLACE FUNCTION month_of(p_id bigint) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN date_trunc('month', timestamp '2026-01-01' + (p_id >> 22) * interval '1 millisecond')::date;
+
 -- So many new ids of one millisecond, ascending. A request and its evaluations get theirs from one call: they stand in one
 -- partition then, and those that begin a statement stand before those that end it.
 CREATE OR REPLACE FUNCTION next_ids(p_n int) RETURNS bigint[] LANGUAGE plpgsql VOLATILE AS $$

@@ -31,6 +31,8 @@ STAYS = {
     "rest_idempotencyrecord": "answers of the last day, sealed under the keys that they were called with",
     "reviews_reviewlink": "secrets, and addresses of one place only",
     "evaluations_evaluationtag": "made from the tags of requests",
+    "evaluations_dailyrollup": "made from evaluations",
+    "evaluations_rollupdelta": "made from evaluations",
 }
 """Tables that do not go along, with the reason."""
 

@@ -1,4 +1,4 @@
-"""Tables: EvaluationRequest, Evaluation, EvaluationTag, HistoryScore, Pruned."""
+"""What is evaluated, what came of it, and the history that intervals are computed from."""
 
 from __future__ import annotations
 
