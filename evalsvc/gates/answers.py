@@ -37,7 +37,7 @@ class GatedHistory(AnswerShape):
     n_no_verdict: int
 
 
-class RuleResult(AnswerShape):
+class RuleResult(AnswerShape, kw_only=True):
     """What a rule came to. Differences are positive where the candidate is better, in the unit of the metric.
 
     `lower` and `upper` each hold at `level_of_ends`, and both together at `interval_level`, which is lower; the
@@ -60,6 +60,7 @@ class RuleResult(AnswerShape):
     level_to_fail: float
     higher_is_better: bool
     n: int
+    n_clusters: int | None = None
     n_missing: int
     n_not_applicable: int
     n_improved: int | None
@@ -113,12 +114,13 @@ class Regression(AnswerShape):
     input: str | None = None
 
 
-class GateEvidence(AnswerShape):
+class GateEvidence(AnswerShape, kw_only=True):
     """What is kept of a decision."""
 
     level: float
     looks: Looks
     covers: Covers
+    cluster_by: str | None = None
     summary: str
     about_n_more: int | None
     candidate: GatedConfig | None
@@ -131,7 +133,7 @@ class GateEvidence(AnswerShape):
     warnings: list[str]
 
 
-class GateOut(GateEvidence):
+class GateOut(GateEvidence, kw_only=True):
     """A decision about a candidate, with its evidence."""
 
     id: str

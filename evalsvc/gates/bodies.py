@@ -73,6 +73,7 @@ class GateBody(Struct, forbid_unknown_fields=True):
     level: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
     looks: Looks = "one"
     covers: Covers = "new_data"
+    cluster_by: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     min_share: Annotated[float, Meta(gt=0, le=1)] = 0.8
     benchmark: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
     attempt: Annotated[int, Meta(ge=1, le=MOST_ATTEMPTS)] | None = None

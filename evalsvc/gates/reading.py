@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from django.db import connections
+from numpy.typing import NDArray
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.counting import Clusters
 from evalsvc.experiments.inference.compare import facts_of, hash_joins, paired_sql
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.gates.subjects import GateSubject
@@ -19,11 +21,11 @@ from evalsvc.tenancy.scope import current_role
 
 NOT_APPLICABLE = "not_applicable"
 SINGLE = """
-SELECT {value} AS value, {error} AS error_code FROM experiments_experimentitem i
+SELECT {value} AS value, {error} AS error_code, i.pos FROM experiments_experimentitem i
 LEFT JOIN experiments_score s ON s.config_id = %(config)s AND s.metric = %(metric)s AND s.pos = i.pos
 WHERE i.experiment_id = %(experiment)s AND i.pos < %(upto)s ORDER BY i.pos
 """
-PAIRS = "SELECT value, error_code, other, other_error FROM paired ORDER BY pos"
+PAIRS = "SELECT value, error_code, other, other_error, pos FROM paired ORDER BY pos"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,13 @@ class GateScores:
     n_not_applicable: int
     population: int
     """How many examples there are in the set, but for those that the metric is known not to apply to."""
+    clusters: NDArray[np.int_] | None = None
+    """The cluster of each example, where the gate minds clusters."""
 
 
-def scores_of_gate(subject: GateSubject, metric: Metric, *, watched: bool) -> GateScores:
+def scores_of_gate(
+    subject: GateSubject, metric: Metric, *, watched: bool, clusters: Clusters | None = None
+) -> GateScores:
     """Return the scores of one config. At one look, what was never asked is missing; while watched, it is not there.
 
     What is watched goes by first answers: a failure that was weighed once is not asked again until it comes out better.
@@ -58,11 +64,17 @@ def scores_of_gate(subject: GateSubject, metric: Metric, *, watched: bool) -> Ga
         cursor.execute(SINGLE.format(value=value, error=error), values)
         rows = [row for row in cursor.fetchall() if row[1] != NOT_APPLICABLE]
     n_na = upto - len(rows)
-    return GateScores(_column(rows, 0), None, n_na, subject.plan.n_examples - n_na)
+    return GateScores(_column(rows, 0), None, n_na, subject.plan.n_examples - n_na, _clusters_at(rows, 2, clusters))
 
 
 def pairs_of_gate(
-    candidate: GateSubject, baseline: GateSubject, metrics: tuple[Metric, Metric], *, watched: bool, n_common: int
+    candidate: GateSubject,
+    baseline: GateSubject,
+    metrics: tuple[Metric, Metric],
+    *,
+    watched: bool,
+    n_common: int,
+    clusters: Clusters | None = None,
 ) -> GateScores:
     """Return the scores of both on the examples that both have, in the candidate's order; higher is better.
 
@@ -78,7 +90,7 @@ def pairs_of_gate(
     n_na = len(found) - len(rows)
     # -0.0 would be written as such.
     first, second = (sign * _column(rows, i) + 0.0 for i in (0, 2))
-    return GateScores(first, second, n_na, n_common - n_na)
+    return GateScores(first, second, n_na, n_common - n_na, _clusters_at(rows, 4, clusters))
 
 
 def pair_facts(
@@ -105,6 +117,11 @@ def _scored_upto(subject: GateSubject, metric: Metric, watched: bool) -> int:
         detail = f"{metric.name!r} was added later, and {left} examples of {subject.pointer[1:]} are not scored yet."
         raise Invalid(FieldError("/looks", detail))
     return scored
+
+
+def _clusters_at(rows: Sequence[Sequence[Any]], at: int, clusters: Clusters | None) -> NDArray[np.int_] | None:
+    """Return the cluster of each row, whose place in the candidate's order stands in a column."""
+    return None if clusters is None else clusters.of[np.array([row[at] for row in rows], dtype=np.int_)]
 
 
 def _column(rows: Sequence[Sequence[Any]], at: int) -> FloatArray:

@@ -10,7 +10,9 @@ import msgspec
 from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.models import Account
+from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.counting import clusters_of
 from evalsvc.experiments.inference.compare import count_common, matched_by, pairing_warnings
 from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending
 from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
@@ -18,7 +20,7 @@ from evalsvc.gates.histories import HistorySubject, find_history
 from evalsvc.gates.models import Gate
 from evalsvc.gates.reading import pairs_of_gate, scores_of_gate
 from evalsvc.gates.regressions import find_regressions
-from evalsvc.gates.subjects import GateSubject, check_looks, find_subject, metric_of_both
+from evalsvc.gates.subjects import GateSubject, check_looks, cluster_of_gate, find_subject, metric_of_both
 from evalsvc.gates.weighing import WeighedRule, weigh
 from evalsvc.gates.words import gate_summary
 from evalsvc.rest.problems import FieldError, Invalid
@@ -26,7 +28,7 @@ from evalsvc.stats.gating.deciding import JudgedClaim, alpha_of_attempt, outcome
 
 TRIES = 5
 SEEN, NEVER_ASKED, RACED = "designer_saw_examples", "never_asked", "stopped_by_policy"
-RETRIED = "retried"
+RETRIED, UNCLUSTERED = "retried", "unclustered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class _Case:
     pairing: GatePairing | None = None
     metrics: dict[str, tuple[Metric, Metric]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    cluster_by: str | None = None
 
 
 def decide_about(*, account: Account, epoch: str | None, body: GateBody, actor: str) -> Gate:
@@ -70,6 +73,7 @@ def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
         level=body.level,
         looks=body.looks,
         covers=body.covers,
+        cluster_by=case.cluster_by,
         summary=gate_summary(outcome, results, more),
         about_n_more=more,
         candidate=candidate.out() if candidate else None,
@@ -131,6 +135,8 @@ def _rule_errors(rule: GateRule, pointer: str, body: GateBody) -> list[FieldErro
 
 def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
     if body.history is not None:
+        if body.cluster_by is not None:
+            raise Invalid(FieldError("/cluster_by", "Examples of experiments share something; a history has none."))
         history = find_history(account, epoch, body, body.history)
         return _Case([_of_history(history, rule) for rule in body.rules], history=history)
     assert body.candidate is not None  # noqa: S101  one of the two is there
@@ -153,6 +159,9 @@ def _of_configs(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
     pairs: dict[str, tuple[Metric, Metric]] = {}
     rules: list[WeighedRule] = []
     pairing, warnings = None, _warnings(candidate, baseline, watched)
+    cluster_by = cluster_of_gate(body, [one for one in (candidate, baseline) if one is not None])
+    clusters = clusters_of(candidate.plan.pk, read_cluster(cluster_by)) if cluster_by is not None else None
+    warnings += [UNCLUSTERED] if clusters is not None and clusters.n_bare else []
     for i, rule in enumerate(body.rules):
         pointer = f"/rules/{i}/metric"
         metric = candidate.metric(rule.metric, pointer)
@@ -162,12 +171,13 @@ def _of_configs(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
         if rule.is_paired and baseline is not None:
             pairs[rule.metric] = both = metric_of_both(candidate, baseline, rule, pointer)
             pairing = pairing or _pairing(candidate, baseline, both, body.min_share)
-            scores = pairs_of_gate(candidate, baseline, both, watched=watched, n_common=pairing.n_common)
+            n_common = pairing.n_common
+            scores = pairs_of_gate(candidate, baseline, both, watched=watched, n_common=n_common, clusters=clusters)
             warnings += pairing_warnings(candidate.side(both[0]), baseline.side(both[1]), pairing.n_common)
         else:
-            scores = scores_of_gate(candidate, metric, watched=watched)
+            scores = scores_of_gate(candidate, metric, watched=watched, clusters=clusters)
         rules.append(WeighedRule(rule, scores, metric.value_range, metric.binary, metric.higher_is_better))
-    return _Case(rules, candidate, baseline, None, pairing, pairs, list(dict.fromkeys(warnings)))
+    return _Case(rules, candidate, baseline, None, pairing, pairs, list(dict.fromkeys(warnings)), cluster_by)
 
 
 def _pairing(candidate: GateSubject, baseline: GateSubject, both: tuple[Metric, Metric], least: float) -> GatePairing:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
 from evalsvc.experiments.inference.compare import MEASURED_ALIKE, ComparisonSide
 from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.gates.answers import GatedConfig
-from evalsvc.gates.bodies import GateRule, GateSide
+from evalsvc.gates.bodies import GateBody, GateRule, GateSide
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid
@@ -137,3 +138,19 @@ def check_looks(subjects: list[GateSubject], *, watched: bool) -> None:
                 "The baseline's experiment is still under way: pairs would come in no fixed order. Wait for its end."
             )
             raise Invalid(FieldError("/looks", detail))
+
+
+def cluster_of_gate(body: GateBody, subjects: list[GateSubject]) -> str | None:
+    """Return by what the examples of a gate are clustered: as it asks, or as the plans say; Invalid where it cannot be.
+
+    What covers this set needs no clusters: all of it was seen, or what the rest leaves possible.
+    """
+    if body.covers == "this_set":
+        if body.cluster_by is not None:
+            raise Invalid(FieldError("/cluster_by", "Clusters matter for new data; what covers this set has none."))
+        return None
+    found = agreed_cluster(body.cluster_by, [one.plan.cluster_by for one in subjects])
+    if found is not None and body.looks == "watched":
+        detail = f"Examples come in clusters ({found}), and what may be watched takes them one by one: ask at one look."
+        raise Invalid(FieldError("/looks", detail))
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from msgspec import structs
@@ -39,6 +39,9 @@ class WeighedRule:
 
     def claim(self, *, of_this_set: bool) -> GateClaim:
         """Return what it claims."""
+        return replace(self._claim(of_this_set=of_this_set), clusters=self.scores.clusters)
+
+    def _claim(self, *, of_this_set: bool) -> GateClaim:
         rule, population = self.rule, self.scores.population if of_this_set else None
         if self.scores.baseline is not None and rule.is_paired:
             return paired_claim(
@@ -85,12 +88,13 @@ def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: flo
         estimate=_estimate(rule),
         lower=lower,
         upper=upper,
-        method="order-statistics" if rule.rule.quantile is not None else judged.ends.method,
+        method=_method(rule, judged),
         level_of_ends=1.0 - alpha,
         interval_level=1.0 - 2.0 * alpha,
         level_to_fail=1.0 - judged.alpha_to_fail,
         higher_is_better=rule.higher_is_better,
         n=claim.n - claim.n_missing,
+        n_clusters=claim.n_independent if claim.clusters is not None else None,
         n_missing=claim.n_missing,
         n_not_applicable=rule.scores.n_not_applicable,
         smallest_effect=judged.smallest_effect,
@@ -107,13 +111,24 @@ def _shown_ends(
 ) -> tuple[float | None, float | None]:
     """Return the ends in the unit of the metric; a quantile's are scores."""
     if rule.rule.quantile is not None:
-        population = claim.population
-        return quantile_ends(rule.scores.candidate, rule.rule.quantile, alpha, watched=watched, population=population)
+        return quantile_ends(
+            rule.scores.candidate,
+            rule.rule.quantile,
+            alpha,
+            watched=watched,
+            population=claim.population,
+            clusters=claim.clusters,
+        )
     lower, upper = judged.ends.lower, judged.ends.upper
     if rule.rule.at_most is None or lower is None or upper is None:
         return lower, upper
     whole = 1.0 if claim.is_share else 0.0
     return whole - upper, whole - lower
+
+
+def _method(rule: WeighedRule, judged: JudgedClaim) -> str:
+    is_of_ranks = rule.rule.quantile is not None and rule.scores.clusters is None
+    return "order-statistics" if is_of_ranks else judged.ends.method
 
 
 def _estimate(rule: WeighedRule) -> float | None:
@@ -141,5 +156,6 @@ def _changes(rule: WeighedRule) -> dict[str, int | None]:
 
 
 def _warnings(rule: WeighedRule, claim: GateClaim) -> list[str]:
-    found = [FEW_SCORES] if claim.n - claim.n_missing < 30 else []
+    n = claim.n - claim.n_missing if claim.clusters is None else claim.n_independent
+    found = [FEW_SCORES] if n < 30 else []
     return [*found, HEAVY_TAIL] if claim.reach is None else found

@@ -10,7 +10,8 @@ VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
 REASONS = {
     "no_examples": "no example counts",
     "missing_without_range": "scores are missing, and without a range they could have been anything",
-    "few_without_range": "without a range, fewer than 50 scores say nothing sure of a mean",
+    "few_without_range": "without a range, fewer than 50 scores, or clusters, say nothing sure of a mean",
+    "one_cluster": "all examples are of one cluster",
 }
 
 
@@ -64,7 +65,8 @@ def interval_words(rule: RuleResult) -> str:
 def _finding(rule: RuleResult) -> str:
     what = "The difference" if rule.n_improved is not None else "The estimate"
     missing = f", {rule.n_missing} more have no score" if rule.n_missing else ""
-    return f"{what} is {interval_words(rule)}, of {rule.n} examples{missing}."
+    clusters = f" in {rule.n_clusters} clusters" if rule.n_clusters is not None else ""
+    return f"{what} is {interval_words(rule)}, of {rule.n} examples{clusters}{missing}."
 
 
 def _outcome(rule: RuleResult) -> str:

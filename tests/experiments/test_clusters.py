@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsvc.stats.pairs.paired import clustered_interval
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok
 from tests.experiments.pushing import Runner
+from tests.stats.reference import over_clusters
 
 MINE = {"name": "mine", "source": "client", "value_range": [0, 1]}
 BOTH = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
@@ -60,10 +60,10 @@ def test_the_headline_is_the_interval_over_clusters(alice: Caller) -> None:
     made = clustered(alice, DOCUMENTS)
     score(alice, made, 0, of_documents)
     found, head = shown(alice, made), live(alice, made["id"])["experiment"]
-    expected = clustered_interval([of_documents(i) for i in range(40)], DOCUMENTS, 0.95)
+    expected = over_clusters([of_documents(i) for i in range(40)], DOCUMENTS, 0.95)
 
     assert (found["n"], found["n_clusters"], found["method"], found["safe"]) == (40, 10, "cr1", "one look")
-    assert (found["lower"], found["upper"]) == pytest.approx((expected.lower, expected.upper))
+    assert (found["lower"], found["upper"]) == pytest.approx(expected)
     assert found["new_data"]["lower"] == found["lower"]
     assert (head["cluster_by"], head["n_unclustered"]) == (DOC, 0)
     assert ok(alice.get(f"/v1/experiments/{made['id']}"))["experiment"]["plan"]["cluster_by"] == DOC
@@ -144,11 +144,11 @@ def test_differences_are_over_clusters_and_have_no_word(alice: Caller) -> None:
     ids = [config["id"] for config in made["configs"]]
     whole = ok(alice.get(f"/v1/compare?a={ids[0]}&b={ids[1]}"))
     versus = next(one for one in live(alice, made["id"])["configs"] if one["versus_leader"])["versus_leader"]
-    expected = clustered_interval(np.array([of_documents(i) for i in range(40)]) - second, DOCUMENTS, 0.95)
+    expected = over_clusters(np.array([of_documents(i) for i in range(40)]) - second, DOCUMENTS, 0.95)
 
     found = whole["comparison"]
     assert (whole["cluster_by"], found["n"], found["n_clusters"], found["method"]) == (DOC, 40, 10, "cr1")
-    assert (found["lower"], found["upper"]) == pytest.approx((expected.lower, expected.upper))
+    assert (found["lower"], found["upper"]) == pytest.approx(expected)
     assert (found["word"], found["reason"]) == (None, "not_over_clusters")
     assert sorted((versus["lower"], versus["upper"])) == pytest.approx(
         sorted(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft as scipy_fft
+from scipy.stats import t as student
 
 Row = NDArray[np.float64]
 TAILS = (0.025, 0.5, 0.975)
@@ -15,6 +17,17 @@ TAILS = (0.025, 0.5, 0.975)
 def standard_error(scores: Row) -> float:
     """Standard deviation of the bootstrap distribution of the mean."""
     return float(scores.std() / np.sqrt(scores.size))
+
+
+def over_clusters(scores: Sequence[float] | Row, clusters: Sequence[Hashable], level: float) -> tuple[float, float]:
+    """Mean of clusters with CR1 and as many degrees of freedom as clusters are effective, less one; one by one."""
+    row, names = np.asarray(scores, dtype=float), list(dict.fromkeys(clusters))
+    members = [np.array([one == name for one in clusters]) for name in names]
+    squares = sum(float((row[mine] - row.mean()).sum()) ** 2 for mine in members)
+    error = float(np.sqrt(len(names) / (len(names) - 1) * squares)) / row.size
+    effective = row.size**2 / sum(int(mine.sum()) ** 2 for mine in members)
+    margin = float(student.ppf((1.0 + level) / 2.0, effective - 1.0)) * error
+    return float(row.mean()) - margin, float(row.mean()) + margin
 
 
 def brute_force(scores: Row, probabilities: tuple[float, ...] = TAILS) -> list[float]:

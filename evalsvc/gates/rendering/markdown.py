@@ -69,11 +69,12 @@ def _table(gate: GateOut) -> str:
 def _row(rule: RuleResult) -> str:
     changes = "" if rule.n_improved is None else f"{rule.n_improved} / {rule.n_regressed} / {rule.n_unchanged}"
     missing = f" (+{rule.n_missing} missing)" if rule.n_missing else ""
+    clusters = f" in {rule.n_clusters} clusters" if rule.n_clusters is not None else ""
     cells = [
         rule_name(rule, escaped_text),
         f"{MARKS[rule.outcome]} {rule.outcome}",
         interval_words(rule),
-        f"{rule.n}{missing}",
+        f"{rule.n}{clusters}{missing}",
         changes,
     ]
     return f"| {' | '.join(cells)} |"
@@ -119,5 +120,6 @@ def _footer(gate: GateOut) -> str:
         words.append(f"{100 * gate.pairing.share:.0f} % of the examples are in both")
     if gate.spending is not None:
         words.append(f"attempt {gate.spending.attempt}, error {number_words(gate.spending.alpha)}")
+    words += [f"over clusters of {escaped_text(gate.cluster_by)}"] if gate.cluster_by is not None else []
     words += gate.warnings
     return f"<sub>{' · '.join([*words, f'gate {gate.id}'])}</sub>"

@@ -128,6 +128,7 @@ def _rests_on(gate: GateOut) -> SafeString:
         ("Level", f"{100 * gate.level:g} %: {ends_words(gate.rules[0])}"),
         ("Looks", gate.looks),
         ("Covers", gate.covers.replace("_", " ")),
+        ("Clusters", gate.cluster_by or "none"),
         ("Warnings", ", ".join(gate.warnings) or "none"),
         ("Gate", gate.id),
         ("Decided", gate.created_at.isoformat()),

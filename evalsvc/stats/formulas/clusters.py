@@ -5,7 +5,7 @@ r"""Means of examples that come in clusters, such as the questions about one doc
 
 with n_g scores that add up to S_g in each of G clusters (CR1). :math:`G^*` is G where all are of one size; where a few
 hold most of the scores, these few decide, and G-1 degrees of freedom would be too sure. It is read off sums over
-clusters, so the database can count them; `pairs.paired.clustered_interval` is the same of single scores.
+clusters, so the database can count them; `pairs.paired.clustered_interval` is the same of single scores, with G-1.
 
 References
 ----------
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from evalsvc.stats.basics.checks import ValueRange, checked_level, checked_range
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
-from evalsvc.stats.formulas.finite import Ends, t_quantile
+from evalsvc.stats.formulas.finite import Ends
 
 CLUSTERED = "cr1"
 LEAST_CLUSTERS = 2
@@ -42,15 +42,28 @@ class ClusterSums:
     sizes: float
 
 
-def degrees_of_freedom(n: float, sizes: float) -> float:
-    """Return one less than the effective number of clusters, of n scores whose clusters' squared sizes add up so.
+def effective_clusters(n: float, sizes: float) -> float:
+    """Return how many clusters of one size n scores are worth, whose clusters' squared sizes add up to `sizes`.
 
     Examples
     --------
-    >>> degrees_of_freedom(100, 10 * 10**2), round(degrees_of_freedom(100, 50**2 + 10 * 5**2), 2)
-    (9.0, 2.64)
+    >>> effective_clusters(100, 10 * 10**2), round(effective_clusters(100, 50**2 + 10 * 5**2), 2)
+    (10.0, 3.64)
     """
-    return max(LEAST_DEGREES, n * n / sizes - 1.0)
+    return n * n / sizes
+
+
+def cluster_quantile(effective: float, level: float) -> float:
+    """Return the half width, in standard errors, of a two-sided Student interval over so many effective clusters.
+
+    Examples
+    --------
+    >>> round(cluster_quantile(10.0, 0.95), 4), round(cluster_quantile(3.64, 0.95), 4)
+    (2.2622, 3.4426)
+    """
+    from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
+
+    return -float(stdtrit(max(LEAST_DEGREES, effective - 1.0), (1.0 - level) / 2.0))
 
 
 def clustered_mean(
@@ -74,7 +87,7 @@ def clustered_mean(
     # What rounding leaves of equal clusters is no variance.
     if residual <= 1e-12 * max(sums.squares, mean * mean * sums.sizes):
         return None, (*few, DEGENERATE)
-    degrees = degrees_of_freedom(sums.n, sums.sizes)
-    margin = t_quantile(degrees, level) * math.sqrt(sums.groups / (sums.groups - 1) * residual) / sums.n
+    quantile = cluster_quantile(effective_clusters(sums.n, sums.sizes), level)
+    margin = quantile * math.sqrt(sums.groups / (sums.groups - 1) * residual) / sums.n
     low, high = limits if limits is not None else (-math.inf, math.inf)
     return (max(low, mean - margin), min(high, mean + margin)), few

@@ -94,7 +94,7 @@ def t_margin(variance: float, n: int, population: int | None, level: float) -> f
 
 
 @lru_cache(maxsize=4096)
-def t_quantile(degrees: float, level: float) -> float:
+def t_quantile(degrees: int, level: float) -> float:
     """Return the half width, in standard errors, of a two-sided Student interval.
 
     Examples

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray, Scores, as_row
 from evalsvc.stats.formulas.finite import Ends
@@ -35,6 +36,8 @@ class GateClaim:
         How many are missing.
     population : int or None
         How many there are in the set that is spoken of, seen or not; None for new data.
+    clusters : ndarray of int or None
+        The cluster of each number, where clusters are what is independent, for new data at one look.
     """
 
     worst: FloatArray
@@ -45,6 +48,12 @@ class GateClaim:
     may_equal: bool
     n_missing: int
     population: int | None = None
+    clusters: NDArray[np.int_] | None = None
+
+    @property
+    def n_independent(self) -> int:
+        """How many clusters there are; without clusters, how many examples."""
+        return self.n if self.clusters is None else int(np.unique(self.clusters).size)
 
     @property
     def n(self) -> int:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from evalsvc.stats.formulas.clusters import LEAST_CLUSTERS, ONE_CLUSTER
 from evalsvc.stats.gating.claims import GateClaim
 from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ClaimEnds, ends_of, is_shown
 from evalsvc.stats.gating.planning import examples_needed, mirrored, smallest_effect
@@ -142,6 +143,8 @@ def _reason(claim: GateClaim) -> str:
         return NO_EXAMPLES
     if claim.is_bounded_by_missing:
         return MISSING
-    if claim.reach is None and claim.n < LEAST_WITHOUT_RANGE:
+    if claim.clusters is not None and claim.n_independent < LEAST_CLUSTERS:
+        return ONE_CLUSTER
+    if claim.reach is None and claim.n_independent < LEAST_WITHOUT_RANGE:
         return FEW
     return LIMIT_INSIDE

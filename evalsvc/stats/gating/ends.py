@@ -7,6 +7,7 @@ therefore holds with 1 - 2 alpha, as those of bioequivalence do.
 |---|---|---|
 | a share, a quantile | Clopper-Pearson, exact | fortunes |
 | a mean or a difference in a range | t, guarded at the end in question | fortunes |
+| any of these over clusters | the same of clusters, as many as are effective | none |
 | without a range | the same, guarded beyond what was seen; from 50 scores on | none |
 | this set, all of it seen | what it is | the same |
 | this set, a part of it | what the rest leaves possible | bets without replacement |
@@ -29,9 +30,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.betting import betting_interval
+from evalsvc.stats.formulas.clusters import cluster_quantile, effective_clusters
 from evalsvc.stats.formulas.extremes import added_scores
 from evalsvc.stats.formulas.finite import Ends, t_quantile
 from evalsvc.stats.formulas.intervals import clopper_pearson
@@ -40,6 +43,7 @@ from evalsvc.stats.gating.fortunes import is_ruled_out, watched_bound
 
 # Without a range nothing is claimed below so many scores, and one twice as far as the farthest is reckoned with.
 LEAST_WITHOUT_RANGE, BEYOND = 50, 2.0
+OVER_CLUSTERS = "guarded-t over clusters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +115,19 @@ def _watched(claim: GateClaim, alpha: float) -> ClaimEnds:
 
 
 def _one_look(claim: GateClaim, alpha: float) -> ClaimEnds:
-    if claim.is_share:
+    if claim.is_share and claim.clusters is None:
         lower, _ = clopper_pearson(round(float(claim.worst.sum())), claim.n, 1.0 - 2.0 * alpha)
         _, upper = clopper_pearson(round(float(claim.best.sum())), claim.n, 1.0 - 2.0 * alpha)
         return ClaimEnds(lower, upper, "clopper-pearson")
-    if claim.n < (2 if claim.reach is not None else LEAST_WITHOUT_RANGE):
+    if claim.n_independent < (2 if claim.reach is not None else LEAST_WITHOUT_RANGE):
         return ClaimEnds(*claim.reach, "range") if claim.reach is not None else NOTHING
     low, _ = reach_of(claim, claim.worst)
     _, high = reach_of(claim, claim.best)
-    worst, best = Moments.of(claim.worst), Moments.of(claim.best)
+    worst, best = Moments.of(claim.worst, claim.clusters), Moments.of(claim.best, claim.clusters)
     lower = min(worst.mean, max(low, worst.end(low, alpha)))
     upper = max(best.mean, min(high, best.end(high, alpha)))
-    return ClaimEnds(lower, upper, "guarded-t" if claim.reach is not None else "guarded-t, no range")
+    method = "guarded-t" if claim.clusters is None else OVER_CLUSTERS
+    return ClaimEnds(lower, upper, method if claim.reach is not None else f"{method}, no range")
 
 
 def reach_of(claim: GateClaim, row: FloatArray) -> Ends:
@@ -136,24 +141,46 @@ def reach_of(claim: GateClaim, row: FloatArray) -> Ends:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """How many scores, their mean, and their variance (with n)."""
+    """How many scores, their mean, and their variance (with n); or of clusters, as many as are effective, the same.
+
+    `spread` is how far a cluster's mean varies beside a score: what is not seen yet is a cluster, and no score.
+    """
 
     n: float
     mean: float
     variance: float
+    spread: float = 1.0
+    is_of_clusters: bool = False
 
     @classmethod
-    def of(cls, row: FloatArray) -> Moments:
-        """Return those of a row."""
-        return cls(float(row.size), float(row.mean()), float(row.var()))
+    def of(cls, row: FloatArray, clusters: NDArray[np.int_] | None = None) -> Moments:
+        r"""Return those of a row; over clusters
+
+        .. math:: G^* = \frac{n^2}{\sum_g n_g^2}, \qquad v = G^*\,\frac{G}{G-1}\sum_g D_g^2/n^2
+
+        with the sum :math:`D_g` of the deviations from the mean in a cluster. Equal scores tell nothing of what
+        clusters share: then a cluster is as far away as a score may be.
+        """
+        mean, variance = float(row.mean()), float(row.var())
+        if clusters is None:
+            return cls(float(row.size), mean, variance)
+        sums, sizes = np.bincount(clusters, weights=row - mean), np.bincount(clusters).astype(np.float64)
+        n, groups = float(row.size), int((sizes > 0.0).sum())
+        effective = effective_clusters(n, float((sizes**2).sum()))
+        of_clusters = effective * groups / max(1, groups - 1) * float((sums**2).sum()) / n**2
+        spread = min(1.0, math.sqrt(of_clusters / variance)) if variance > 0.0 else 1.0
+        return cls(effective, mean, of_clusters, spread, True)
 
     def end(self, extreme: float, alpha: float) -> float:
         """Return the end on the side of the extreme, which errs with probability alpha."""
         # As many as a two-sided interval with alpha on both sides adds: with fewer, exact sums exceed small alphas.
         added = added_scores(1.0 - alpha)
         size = self.n + added
-        far = extreme - self.mean
+        far = (extreme - self.mean) * self.spread
         centre = added * far / size
         variance = max(0.0, (self.n * self.variance + added * far * far) / size - centre * centre)
-        quantile = t_quantile(max(1, round(self.n) - 1), 1.0 - 2.0 * alpha)
+        if self.is_of_clusters:
+            quantile = cluster_quantile(self.n, 1.0 - 2.0 * alpha)
+        else:
+            quantile = t_quantile(max(1, round(self.n) - 1), 1.0 - 2.0 * alpha)
         return self.mean + centre + math.copysign(quantile * math.sqrt(variance / size), far)

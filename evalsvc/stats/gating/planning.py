@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,12 +45,14 @@ def examples_needed(claim: GateClaim, alpha: float, *, watched: bool) -> int | N
         return None
     if watched:
         return None if claim.reach is None else _watched_needed(claim, claim.worst, _unit_weights(claim.worst), alpha)
-    if claim.is_share:
+    if claim.is_share and claim.clusters is None:
         share = float(claim.worst.mean())
         return _first(lambda n: _share_power(n, share, claim.limit, alpha) >= POWER, 1)
-    moments, (low, _) = Moments.of(claim.worst), reach_of(claim, claim.worst)
+    moments, (low, _) = Moments.of(claim.worst, claim.clusters), reach_of(claim, claim.worst)
     least = 2 if claim.reach is not None else LEAST_WITHOUT_RANGE
-    return _first(lambda n: _shows(Moments(n, moments.mean, moments.variance), low, claim.limit, alpha), least)
+    needed = _first(lambda n: _shows(replace(moments, n=n), low, claim.limit, alpha), least)
+    # Of clusters, in examples: each brings as many as those that are there.
+    return needed if needed is None or claim.clusters is None else math.ceil(needed * claim.n / moments.n)
 
 
 def smallest_effect(claim: GateClaim, alpha: float, *, watched: bool) -> float | None:
@@ -58,9 +61,9 @@ def smallest_effect(claim: GateClaim, alpha: float, *, watched: bool) -> float |
     None where no distance could.
     """
     if (
-        claim.n < 2
+        claim.n_independent < 2
         or claim.is_bounded_by_missing
-        or (claim.reach is None and (watched or claim.n < LEAST_WITHOUT_RANGE))
+        or (claim.reach is None and (watched or claim.n_independent < LEAST_WITHOUT_RANGE))
     ):
         return None
     if claim.is_whole:
@@ -68,9 +71,9 @@ def smallest_effect(claim: GateClaim, alpha: float, *, watched: bool) -> float |
     if watched:
         return _tilted_effect(claim, alpha)
     room = math.inf if claim.reach is None else claim.reach[1] - claim.limit
-    if claim.is_share:
+    if claim.is_share and claim.clusters is None:
         return _least(lambda effect: _share_power(claim.n, claim.limit + effect, claim.limit, alpha) >= POWER, room)
-    moments, (low, high) = Moments.of(claim.worst), reach_of(claim, claim.worst)
+    moments, (low, high) = Moments.of(claim.worst, claim.clusters), reach_of(claim, claim.worst)
     shift = 0.0 if claim.reach is not None else moments.mean
     most = min(room, high - low)
 
@@ -78,7 +81,7 @@ def smallest_effect(claim: GateClaim, alpha: float, *, watched: bool) -> float |
         mean = claim.limit + effect
         # Without a range, what lies beyond the scores seen moves with them.
         extreme = low if claim.reach is not None else low - shift + mean
-        return _shows(Moments(claim.n, mean, moments.variance), extreme, claim.limit, alpha)
+        return _shows(replace(moments, mean=mean), extreme, claim.limit, alpha)
 
     return _least(is_shown, most)
 
@@ -89,7 +92,17 @@ def mirrored(claim: GateClaim) -> GateClaim:
     worst, best, limit = -claim.best, -claim.worst, -claim.limit
     if claim.is_share:
         worst, best, limit, reach = 1.0 + worst, 1.0 + best, 1.0 + limit, claim.reach
-    return GateClaim(worst, best, limit, reach, claim.is_share, not claim.may_equal, claim.n_missing, claim.population)
+    return GateClaim(
+        worst,
+        best,
+        limit,
+        reach,
+        claim.is_share,
+        not claim.may_equal,
+        claim.n_missing,
+        claim.population,
+        claim.clusters,
+    )
 
 
 # --- One look --------------------------------------------------------------------------------------------------------
@@ -98,7 +111,7 @@ def mirrored(claim: GateClaim) -> GateClaim:
 def _shows(moments: Moments, extreme: float, limit: float, alpha: float) -> bool:
     """Say whether such moments show that the mean exceeds the limit, even where it comes out low: one time in five."""
     unlucky = moments.mean - z_of(2.0 * POWER - 1.0) * math.sqrt(moments.variance / moments.n)
-    return Moments(moments.n, max(extreme, unlucky), moments.variance).end(extreme, alpha) > limit
+    return replace(moments, mean=max(extreme, unlucky)).end(extreme, alpha) > limit
 
 
 def _share_power(n: int, share: float, limit: float, alpha: float) -> float:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.gating.claims import GateClaim, quantile_claim
@@ -24,7 +26,13 @@ def quantile_of(row: FloatArray, q: float) -> float:
 
 
 def quantile_ends(
-    scores: FloatArray, q: float, alpha: float, *, watched: bool, population: int | None = None
+    scores: FloatArray,
+    q: float,
+    alpha: float,
+    *,
+    watched: bool,
+    population: int | None = None,
+    clusters: NDArray[np.int_] | None = None,
 ) -> tuple[float | None, float | None]:
     """Return the largest score that the quantile is shown to reach, and the smallest that it is shown not to exceed.
 
@@ -38,10 +46,10 @@ def quantile_ends(
     values = np.unique(scores[~np.isnan(scores)])
 
     def least(at: float) -> GateClaim:
-        return quantile_claim(scores, q, at_least=at, population=population)
+        return replace(quantile_claim(scores, q, at_least=at, population=population), clusters=clusters)
 
     def most(at: float) -> GateClaim:
-        return quantile_claim(scores, q, at_most=at, population=population)
+        return replace(quantile_claim(scores, q, at_most=at, population=population), clusters=clusters)
 
     lower = _farthest(values, lambda at: is_shown(least(at), alpha, watched=watched))
     upper = _farthest(values[::-1], lambda at: is_shown(most(at), alpha, watched=watched))

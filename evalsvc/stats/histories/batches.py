@@ -35,8 +35,7 @@ def batched_interval(
     """Return the interval for the mean of a history whose scores came in batches, such as one night's run each.
 
     Batches, not scores, are what is independent: the standard error is that of their sums (CR1), the quantile Student's
-    with one less than the effective number of batches: all of them, where they are of one size. Scores of one question
-    asked several times are such a batch as well.
+    with one less than the batches. Scores of one question asked several times are such a batch as well.
 
     Parameters
     ----------

@@ -14,7 +14,6 @@ import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, checked_level
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
-from evalsvc.stats.formulas.clusters import degrees_of_freedom
 from evalsvc.stats.formulas.extremes import added_scores
 from evalsvc.stats.formulas.finite import Ends, squared_correction, t_margin, t_quantile
 
@@ -188,9 +187,7 @@ def _adjusted(pairs: Differences, reach: float, population: int | None, level: f
 def clustered_interval(differences: Scores, clusters: Sequence[Hashable], level: float) -> PairedInterval:
     r"""Return an interval for the mean difference on new data when examples come in clusters, such as one document's.
 
-    .. math:: \bar d \pm t_{G^*-1}\sqrt{\frac{G}{G-1}\sum_g\Big(\sum_{i\in g}(d_i-\bar d)\Big)^2}\,/\,n
-
-    with the effective number of clusters :math:`G^*` of `formulas.clusters`.
+    .. math:: \bar d \pm t_{G-1}\sqrt{\frac{G}{G-1}\sum_g\Big(\sum_{i\in g}(d_i-\bar d)\Big)^2}\,/\,n
 
     Parameters
     ----------
@@ -221,7 +218,7 @@ def clustered_interval(differences: Scores, clusters: Sequence[Hashable], level:
     if row.size != len(clusters):
         raise ValueError(f"`clusters` must be as many as the differences, {row.size}, not {len(clusters)}.")
     n = int(row.size)
-    sums, sizes = _cluster_sums(row, clusters)
+    sums = _cluster_sums(row, clusters)
     value = float(row.mean()) if n else None
     groups = int(sums.size)
     few = (FEW_SCORES,) if groups < 30 else ()
@@ -230,15 +227,14 @@ def clustered_interval(differences: Scores, clusters: Sequence[Hashable], level:
     error = math.sqrt(groups / (groups - 1) * float((sums**2).sum())) / n
     if error == 0.0:
         return PairedInterval(value, None, None, n, None, "none", level, NEW_DATA, (*few, DEGENERATE))
-    margin = t_quantile(degrees_of_freedom(n, float((sizes**2).sum())), level) * error
+    margin = t_quantile(groups - 1, level) * error
     return PairedInterval(value, value - margin, value + margin, n, None, "cr1", level, NEW_DATA, few)
 
 
-def _cluster_sums(row: FloatArray, clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:
-    """Return the sum of the deviations from the mean within each cluster, and how many they are."""
+def _cluster_sums(row: FloatArray, clusters: Sequence[Hashable]) -> FloatArray:
+    """Return the sum of the deviations from the mean within each cluster."""
     numbers: dict[Hashable, int] = {}
     which = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
     if not which:
-        return np.zeros(0), np.zeros(0)
-    sums = np.bincount(which, weights=row - row.mean()).astype(np.float64)
-    return sums, np.bincount(which).astype(np.float64)
+        return np.zeros(0)
+    return np.bincount(which, weights=row - row.mean()).astype(np.float64)

@@ -9,8 +9,7 @@ from evalsvc.stats.basics.sums import sums_of
 from evalsvc.stats.estimates.parts import SlicePart, joint_estimates
 from evalsvc.stats.formulas.clusters import ClusterSums, clustered_mean
 from evalsvc.stats.kinds import ALGEBRAIC
-from evalsvc.stats.pairs.paired import clustered_interval
-from tests.stats.reference import Row
+from tests.stats.reference import Row, over_clusters
 
 
 def sums_over(scores: Row, clusters: Row) -> ClusterSums:
@@ -27,10 +26,9 @@ def test_it_is_the_interval_of_the_single_scores() -> None:
     clusters = rng.integers(0, 12, 80).astype(float)
     scores = rng.random(80)
     ends, warnings = clustered_mean(sums_over(scores, clusters), level=0.9)
-    single = clustered_interval(scores, list(clusters), 0.9)
 
-    assert ends == pytest.approx((single.lower, single.upper))
-    assert warnings == single.warnings == ("n<30",)
+    assert ends == pytest.approx(over_clusters(scores, clusters.tolist(), 0.9))
+    assert warnings == ("n<30",)
 
 
 def test_one_cluster_and_equal_clusters_have_no_interval() -> None:

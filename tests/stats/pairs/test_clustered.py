@@ -7,8 +7,8 @@ import pytest
 
 from evalsvc.stats.pairs.clustered import NO_PAIRS, clustered_difference, clustered_pairs
 from evalsvc.stats.pairs.comparing import new_data_difference
-from evalsvc.stats.pairs.paired import clustered_interval, differences_of
-from tests.stats.reference import Row
+from evalsvc.stats.pairs.paired import differences_of
+from tests.stats.reference import Row, over_clusters
 
 
 def together(rng: np.random.Generator, groups: int, size: int, icc: float) -> Row:
@@ -22,9 +22,8 @@ def test_it_is_the_interval_of_the_single_differences() -> None:
     rng = np.random.default_rng(5)
     clusters, row = rng.integers(0, 40, 200), rng.normal(size=200)
     found = clustered_difference(clustered_pairs(row, clusters), level=0.9, reach=None)
-    single = clustered_interval(row, clusters.tolist(), 0.9)
 
-    assert (found.lower, found.upper) == pytest.approx((single.lower, single.upper))
+    assert (found.lower, found.upper) == pytest.approx(over_clusters(row, clusters.tolist(), 0.9))
     assert (found.method, found.n, found.warnings) == ("cr1", 200, ())
 
 
