@@ -15,7 +15,7 @@ NOTES = {
     "not_connected": "not all configs are connected by judgements: nothing is said of one group relative to another",
     "few_examples": "few examples: fewer than 30",
     "pairs_were_chosen_by_results": "pairs were chosen by results: intervals of the beaten cover less often",
-    "open_end": "an open end: a config that won or lost everything may be better or worse by any amount",
+    "open_end": "an open end: a config that never lost, or never won, may be better or worse by any amount",
 }
 
 

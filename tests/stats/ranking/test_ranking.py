@@ -90,6 +90,41 @@ def test_one_that_wins_everything_has_an_open_end() -> None:
     assert np.isfinite(found.upper[1, 2])
 
 
+def test_one_that_never_loses_has_an_open_end_too() -> None:
+    """Six wins and 34 ties are as likely with a winner that is better by any amount, if ties are as much more likely."""
+    found = rank(played(40, lambda e, i, j: FIRST if e < 6 else TIE))
+
+    top, other = found.placed
+    assert (top.rank_from, top.upper, other.lower) == (1, None, None)
+    assert top.lower is not None and top.lower > 0
+
+
+@pytest.mark.parametrize("lost", [(0, 1), (1, 2)])
+def test_a_loss_tells_what_ties_are_worth(lost: tuple[int, int]) -> None:
+    """Of one pair it is enough: the tie parameter is the same for all."""
+
+    def outcome(e: int, i: int, j: int) -> int:
+        return SECOND if (e, i, j) == (7, *lost) else FIRST if e < 6 else TIE
+
+    found = rank(played(40, outcome, 3))
+
+    assert np.isfinite(found.upper).all()
+
+
+def test_nothing_but_ties_says_nothing_of_strengths() -> None:
+    found = rank(played(40, lambda e, i, j: TIE))
+
+    assert [(place.lower, place.upper) for place in found.placed] == [(None, None)] * 2
+    assert [(place.rank_from, place.rank_to) for place in found.placed] == [(1, 2)] * 2
+
+
+def test_an_order_that_ties_contradict_is_bounded() -> None:
+    """Ties in each pair bind the outer two to as much as the inner ones together, which cannot be."""
+    found = rank(played(40, lambda e, i, j: FIRST if e < 6 else TIE, 3))
+
+    assert np.isfinite(found.upper).all()
+
+
 def test_three_examples_prove_nothing() -> None:
     found = rank(played(3, lambda e, i, j: FIRST))
 
