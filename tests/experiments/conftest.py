@@ -70,3 +70,15 @@ def recounted(caller: Caller, id: str) -> Any:
 
 def by_name(view: Any) -> dict[str, Any]:
     return {config["name"]: config for config in view["configs"]}
+
+
+@pytest.fixture
+def rag() -> Iterator[Any]:
+    """A retriever and a reader that answer."""
+    from tests.experiments.piping import Rag
+
+    made = Rag()
+    threading.Thread(target=made.server.serve_forever, daemon=True).start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tests.caller import Caller
+from tests.experiments.conftest import EXACT, finish, make_dataset, make_experiment, ok, recounted
 from tests.faults.application import Answer, Application, as_json
 
 READER_EM = {"name": "em", "evaluator": "exact-match", "component": "reader"}
@@ -62,3 +64,15 @@ def examples(n: int) -> list[dict[str, Any]]:
         }
         for i in range(n)
     ]
+
+
+def run(caller: Caller, configs: list[dict[str, Any]], *, n: int = 6, **plan: Any) -> Any:
+    made = make_experiment(caller, make_dataset(caller, examples(n)), configs, **plan)
+    finish(caller, made["id"])
+    assert recounted(caller, made["id"]) == []
+    return made
+
+
+def refused(caller: Caller, config: dict[str, Any], **plan: Any) -> Any:
+    plan = {"dataset_id": make_dataset(caller, examples(2)), "metrics": [EXACT], "start": True} | plan
+    return ok(caller.post("/v1/experiments", {"name": "x", "plan": plan, "configs": [config]}), 422)["errors"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,29 +20,8 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.experiments.piping import READER_EM, RECALL, Rag, examples
+from tests.experiments.piping import READER_EM, RECALL, Rag, examples, refused, run
 from tests.experiments.pushing import results
-
-
-@pytest.fixture
-def rag() -> Iterator[Rag]:
-    made = Rag()
-    Thread(target=made.server.serve_forever, daemon=True).start()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-
-
-def run(caller: Caller, configs: list[dict[str, Any]], *, n: int = 6, **plan: Any) -> Any:
-    made = make_experiment(caller, make_dataset(caller, examples(n)), configs, **plan)
-    finish(caller, made["id"])
-    assert recounted(caller, made["id"]) == []
-    return made
-
-
-def refused(caller: Caller, config: dict[str, Any], **plan: Any) -> Any:
-    plan = {"dataset_id": make_dataset(caller, examples(2)), "metrics": [EXACT], "start": True} | plan
-    return ok(caller.post("/v1/experiments", {"name": "x", "plan": plan, "configs": [config]}), 422)["errors"]
 
 
 def test_nodes_read_each_other_and_the_answer_is_the_output(alice: Caller, rag: Rag) -> None:
@@ -143,72 +120,6 @@ def test_money_is_counted_once_and_shown_everywhere(alice: Caller, stub: Running
     assert recounted(alice, made["id"]) == []
 
 
-def test_isolated_mode_finds_what_the_reader_could_do(alice: Caller, rag: Rag) -> None:
-    rag.is_broken = True
-    made = run(alice, [rag.pipeline()], n=30, metrics=[READER_EM, RECALL], modes=["integrated", "isolated"])
-    found = by_name(live(alice, made["id"]))["rag"]["by_component"]
-    assert found["reader"]["integrated"]["em"]["value"] == 0.0
-    assert found["reader"]["isolated"]["em"]["value"] == 1.0
-    assert found["retriever"]["isolated"]["recall"]["n_na"] == 30
-    row = results(alice, made, "example_id=e0")[0]
-    assert row["isolated"] == {"reader": {"answer": "a0"}}
-
-
-def gaps_of(caller: Caller, made: Any, name: str = "rag") -> Any:
-    view = ok(caller.get(f"/v1/experiments/{made['id']}/components"))
-    return next(config for config in view["configs"] if config["name"] == name)
-
-
-def test_the_gap_names_the_retriever_that_holds_the_reader_back(alice: Caller, rag: Rag) -> None:
-    rag.is_broken = True
-    made = run(alice, [rag.pipeline()], n=30, metrics=[READER_EM, RECALL], modes=["integrated", "isolated"])
-    found = gaps_of(alice, made)
-    (gap,) = [one for one in found["gaps"] if one["component"] == "reader"]
-    assert (gap["integrated"], gap["isolated"], gap["gap"]["value"], gap["gap"]["n"]) == (0.0, 1.0, 1.0, 30)
-    assert gap["gap"]["lower"] > 0.0
-    assert (gap["gap"]["method"], gap["gap"]["covers"]) == ("bonett-price", "new data")
-    assert gap["gap"]["this_set"] == {"lower": 1.0, "upper": 1.0}
-    assert found["bottleneck"]["components"] == ["retriever"]
-    assert found["bottleneck"]["seen_in"] == "reader"
-
-
-def test_a_gap_of_two_examples_may_be_chance(alice: Caller, rag: Rag) -> None:
-    rag.broken = {"q3", "q7"}
-    made = run(alice, [rag.pipeline()], n=20, metrics=[READER_EM], modes=["integrated", "isolated"])
-    found = gaps_of(alice, made)
-    assert (found["gaps"][0]["integrated"], found["gaps"][0]["gap"]["n_improved"]) == (0.9, 2)
-    assert found["gaps"][0]["gap"]["lower"] < 0.0 < found["gaps"][0]["gap"]["upper"]
-    assert (found["bottleneck"], found["reason"]) == (None, "may_be_chance")
-
-
-def test_a_pipeline_without_a_gap_has_no_bottleneck(alice: Caller, rag: Rag) -> None:
-    made = run(alice, [rag.pipeline()], n=10, metrics=[READER_EM], modes=["integrated", "isolated"])
-    found = gaps_of(alice, made)
-    assert (found["gaps"][0]["gap"]["value"], found["bottleneck"], found["reason"]) == (0.0, None, "no_gap")
-
-
-def test_examples_without_labels_have_no_pair(alice: Caller, rag: Rag) -> None:
-    rows = examples(8)
-    for row in rows[:3]:
-        del row["expected"]["retriever"]
-    made = make_experiment(
-        alice, make_dataset(alice, rows), [rag.pipeline()], metrics=[READER_EM], modes=["integrated", "isolated"]
-    )
-    finish(alice, made["id"])
-    (gap,) = gaps_of(alice, made)["gaps"]
-    assert (gap["gap"]["n"], gap["n_unpaired"], gap["n_na"]) == (5, 3, 3)
-
-
-def test_a_broken_predecessor_does_not_keep_a_node_from_running_alone(alice: Caller, rag: Rag) -> None:
-    from tests.faults.application import as_json
-
-    rag.server.answer = lambda body: as_json({}, 400) if body.get("query") == "q0" else rag.answer(body)
-    made = run(alice, [rag.pipeline()], n=3, metrics=[READER_EM], modes=["integrated", "isolated"])
-    found = by_name(live(alice, made["id"]))["rag"]["by_component"]["reader"]
-    assert (found["integrated"]["em"]["n"], found["integrated"]["em"]["n_error"]) == (2, 1)
-    assert (found["isolated"]["em"]["value"], found["isolated"]["em"]["n"]) == (1.0, 3)
-
-
 def test_components_are_of_the_account(bob: Caller, charlie: Caller, alice: Caller, rag: Rag) -> None:
     made = make_experiment(alice, make_dataset(alice, examples(2)), [rag.pipeline()], start=False)
     assert ok(bob.get(f"/v1/experiments/{made['id']}/components"))["configs"][0]["name"] == "rag"
@@ -238,24 +149,6 @@ def test_a_preview_estimates_nodes_that_read_others(alice: Caller, rag: Rag, stu
     assert found["likely"]["cost"] > 0.0
     assert found["cost"] is None
     assert found["warnings"] == ["node_outputs_assumed"]
-
-
-def test_without_an_expectation_of_what_it_reads_a_node_is_not_run_alone(alice: Caller, rag: Rag) -> None:
-    rows = [{**row, "expected": {"reader": row["expected"]["reader"]}} for row in examples(3)]
-    made = make_experiment(
-        alice, make_dataset(alice, rows), [rag.pipeline()], metrics=[READER_EM], modes=["integrated", "isolated"]
-    )
-    finish(alice, made["id"])
-    score = results(alice, made, "example_id=e0")[0]["scores"]["em:isolated"]
-    assert (score["value"], score["error_code"]) == (None, "not_applicable")
-    assert "'retriever'" in score["error_message"]
-    assert rag.asked == {"retriever": 3, "reader": 3}
-
-
-def test_a_reader_that_does_as_well_on_the_labels_is_asked_once(alice: Caller, rag: Rag) -> None:
-    made = run(alice, [rag.pipeline()], n=5, metrics=[READER_EM], modes=["integrated", "isolated"])
-    assert rag.asked == {"retriever": 5, "reader": 5}
-    assert live(alice, made["id"])["experiment"]["n_saved"] == 5
 
 
 @pytest.mark.parametrize("way", ["given", "by id", "expected", "metadata", "no kind"])
@@ -346,21 +239,6 @@ def test_an_expectation_of_an_unknown_component_is_refused(alice: Caller, rag: R
     errors = refused(alice, rag.pipeline(), dataset_id=make_dataset(alice, rows))
     assert errors[0]["pointer"] == "/plan/dataset_id"
     assert "`ranker`" in errors[0]["detail"]
-
-
-@pytest.mark.parametrize("kind", ["opaque", "cyclic"])
-def test_isolated_mode_is_refused_where_components_cannot_run_alone(alice: Caller, rag: Rag, kind: str) -> None:
-    loop = {
-        "components": ["retriever", "reader"],
-        "connections": ["retriever.x -> reader.x", "reader.y -> retriever.y"],
-    }
-    configs = {
-        "opaque": {"name": "app", "kind": "http", "parameters": {"url": rag.server.url}},
-        "cyclic": {"name": "agent", "kind": "push", "parameters": loop},
-    }
-    errors = refused(alice, configs[kind], modes=["integrated", "isolated"])
-    assert errors[0]["pointer"] == "/configs/0/kind"
-    make_experiment(alice, make_dataset(alice, examples(2)), [configs[kind]], start=False)
 
 
 def test_a_knob_may_lie_in_a_node(alice: Caller, rag: Rag) -> None:

@@ -6,15 +6,17 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
 import psutil
+import pytest
 from django.db import connections
 
+from benchmarks.stub_llm import RunningStub, running_stub
 from tests.conftest import Caller, forget_messages, start_worker, stop_group, wait_until
 from tests.experiments.conftest import live, ok, recounted
 from tests.faults.conftest import start_beat
@@ -60,6 +62,33 @@ def running_crew(servers: Any, environment: Mapping[str, str] = WORKER) -> Itera
             supervisor.join()
             stop_group(crew.beat)
             stop_group(crew.worker)
+
+
+@pytest.fixture(scope="module")
+def slow_stub() -> Iterator[RunningStub]:
+    """An LLM slow enough to be cut short."""
+    with running_stub(latency_ms=15) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def crew(slow_stub: RunningStub) -> Iterator[Crew]:
+    """The processes that work experiments off; they end before the LLM that they ask."""
+    from tests import services
+
+    with running_crew(services.servers) as running:
+        yield running
+
+
+def strike(
+    crew: Crew, fault: Callable[[Crew], None], caller: Caller, id: str, *, n_configs: int, n_examples: int
+) -> None:
+    """Let a fault happen, and see that the experiment is done and whole all the same."""
+    fault(crew)
+    repair(crew.servers)
+
+    assert wait_for(caller, id, "done") == "done"
+    check_whole(caller, id, n_configs=n_configs, n_examples=n_examples)
 
 
 def repair(servers: Any) -> None:

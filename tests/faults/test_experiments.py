@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_llm import RunningStub
 from tests.conftest import new_caller, wait_until
 from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment
 from tests.faults.experiment_tools import (
@@ -15,34 +15,21 @@ from tests.faults.experiment_tools import (
     N_RUNNERS,
     N_SCHEDULERS,
     Crew,
-    check_whole,
+    crew,
     kill_worker,
     n_lost_leases,
-    repair,
     restart_postgres,
     restart_valkey,
-    running_crew,
-    wait_for,
+    slow_stub,
+    strike,
 )
+
+__all__ = ["crew", "slow_stub"]
 
 N_EXAMPLES = 120
 N_QUERIES = N_EXAMPLES * len(MODELS)
 # What a process that dies can have asked and not yet recorded: a unit in each runner.
 UNRECORDED = N_RUNNERS * MICRO_BATCH
-
-
-@pytest.fixture(scope="module")
-def slow_stub() -> Iterator[RunningStub]:
-    with running_stub(latency_ms=15) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def crew(slow_stub: RunningStub) -> Iterator[Crew]:
-    from tests import services
-
-    with running_crew(services.servers) as running:
-        yield running
 
 
 def nothing(crew: Crew) -> None:
@@ -84,11 +71,8 @@ def test_it_asks_scores_and_counts_every_example_once(
     experiment = make_experiment(caller, dataset, [chat(connection, model) for model in MODELS])
     wait_until(lambda: slow_stub.calls()["total"] > N_QUERIES // 4, pause=0.02)
 
-    fault(crew)
-    repair(crew.servers)
+    strike(crew, fault, caller, experiment["id"], n_configs=len(MODELS), n_examples=N_EXAMPLES)
 
-    assert wait_for(caller, experiment["id"], "done") == "done"
-    check_whole(caller, experiment["id"], n_configs=len(MODELS), n_examples=N_EXAMPLES)
     # Nothing is asked again but what the holder of a lost lease may have asked and not recorded.
     n_again = slow_stub.calls()["total"] - N_QUERIES
     assert 0 <= n_again <= max(FAULTS[fault], MICRO_BATCH * n_lost_leases(experiment["id"]))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.models import StageOutput
 from tests.conftest import new_caller, wait_until
 from tests.experiments.conftest import live, make_connection, make_dataset, make_experiment
@@ -16,34 +16,21 @@ from tests.faults.experiment_tools import (
     N_RUNNERS,
     N_SCHEDULERS,
     Crew,
-    check_whole,
+    crew,
     kill_worker,
     n_lost_leases,
-    repair,
     restart_postgres,
     restart_valkey,
-    running_crew,
-    wait_for,
+    slow_stub,
+    strike,
 )
+
+__all__ = ["crew", "slow_stub"]
 
 N_EXAMPLES = 60
 SHARED, OWN = "stub-echo", "stub-accuracy-0.80-c"
 N_CONFIGS = 3
 UNRECORDED = N_SCHEDULERS * N_RUNNERS * MICRO_BATCH
-
-
-@pytest.fixture(scope="module")
-def slow_stub() -> Iterator[RunningStub]:
-    with running_stub(latency_ms=15) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def crew(slow_stub: RunningStub) -> Iterator[Crew]:
-    from tests import services
-
-    with running_crew(services.servers) as running:
-        yield running
 
 
 def pipeline(connection: str, number: int) -> dict[str, Any]:
@@ -65,11 +52,8 @@ def test_a_pipeline_is_run_once_for_every_example(
     made = make_experiment(caller, dataset, [pipeline(connection, number) for number in range(N_CONFIGS)])
     wait_until(lambda: slow_stub.calls()["total"] > N_EXAMPLES, pause=0.02)
 
-    fault(crew)
-    repair(crew.servers)
+    strike(crew, fault, caller, made["id"], n_configs=N_CONFIGS, n_examples=N_EXAMPLES)
 
-    assert wait_for(caller, made["id"], "done") == "done"
-    check_whole(caller, made["id"], n_configs=N_CONFIGS, n_examples=N_EXAMPLES)
     rows = StageOutput.objects.using("system").filter(experiment_id=made["id"])
     # None is left that somebody only meant to ask; sampled answers stand in outputs alone.
     assert (rows.count(), rows.filter(output__isnull=True).count()) == (N_EXAMPLES, 0)

@@ -75,11 +75,8 @@ def _drifts(n_configs: int, pairs: IntArray, counts: PairCounts) -> NDArray[np.b
         return nobody
     # furthest[i, j]: by how much j may lie above i.
     furthest = np.where(np.eye(n_configs, dtype=bool), 0.0, np.inf)
-    for most, low, high in (
-        (1.0, *np.nonzero(_against(n_configs, pairs, counts.tie, counts.tie))),
-        (-1.0, *np.nonzero(_against(n_configs, pairs, counts.first, counts.second))),
-    ):
-        furthest[low, high] = most
+    furthest[_against(n_configs, pairs, counts.tie, counts.tie)] = 1.0
+    furthest[_against(n_configs, pairs, counts.first, counts.second)] = -1.0
     for through in range(n_configs):
         furthest = np.minimum(furthest, furthest[:, through, None] + furthest[None, through, :])
     return nobody if (np.diagonal(furthest) < 0).any() else furthest.T > 0
