@@ -4,6 +4,10 @@ Two of the draws are looked at for each judgement: the strongest config of the o
 of the other meet. So the leader meets those that may yet be first, in proportion to how often they are, and what is
 clearly beaten rests (top-two Thompson sampling).
 
+A fifth goes to the configs that were seen on the fewest examples. Which config is first is settled when it is better
+than *every* other, those that lost early and wait with wide intervals too; and a config that is only judged on while
+it wins keeps its worst luck.
+
 References
 ----------
 Russo (2020), Simple Bayesian algorithms for best-arm identification, Operations Research 68.
@@ -12,14 +16,14 @@ Russo (2020), Simple Bayesian algorithms for best-arm identification, Operations
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 
 import numpy as np
 
 from evalsvc.stats.ranking.ranking import Ranking
 
-GROWTH, FIRST_ROUND = 1.5, 2
+GROWTH, FIRST_ROUND, REST = 1.5, 2, 0.2
 Pair = tuple[int, int]
 
 
@@ -28,16 +32,42 @@ def next_pairs(ranking: Ranking, left: Mapping[Pair, int], size: int, *, seed: i
 
     Where nothing is left of a pair, its two configs meet others instead, those of about their strength first.
     """
+    wanted = _contenders(ranking, size - round(REST * size), seed)
+    found = Counter({pair: min(n, left.get(pair, 0)) for pair, n in wanted.items()})
+    for pair, n in wanted.items():
+        _spill(ranking, left, pair, n - found[pair], found)
+    _even_out(ranking, left, size - found.total(), found)
+    return +found
+
+
+def _contenders(ranking: Ranking, size: int, seed: int) -> Counter[Pair]:
     rng = np.random.default_rng(seed)
     chosen = ranking.drawn[rng.integers(len(ranking.drawn), size=(2, size))]
     first = chosen[0].argmax(axis=1)
     chosen[1, np.arange(size), first] = -np.inf
     second = chosen[1].argmax(axis=1)
-    wanted = Counter((min(a, b), max(a, b)) for a, b in zip(first.tolist(), second.tolist(), strict=True))
-    found = Counter({pair: min(n, left.get(pair, 0)) for pair, n in wanted.items()})
-    for pair, n in wanted.items():
-        _spill(ranking, left, pair, n - found[pair], found)
-    return +found
+    return Counter((min(a, b), max(a, b)) for a, b in zip(first.tolist(), second.tolist(), strict=True))
+
+
+def _even_out(ranking: Ranking, left: Mapping[Pair, int], n: int, found: Counter[Pair]) -> None:
+    """Let whoever was seen least meet the config next to it, as long as there are examples."""
+    seen = [place.n_examples for place in ranking.placed]
+    for pair, given in found.items():
+        for config in pair:
+            seen[config] += given
+    near = sorted(left, key=lambda pair: _distance(ranking, pair))
+    rivals = {config: deque(pair for pair in near if config in pair) for config in range(len(seen))}
+    while n > 0 and rivals:
+        least = min(rivals, key=seen.__getitem__)
+        while rivals[least] and left[rivals[least][0]] <= found[rivals[least][0]]:
+            rivals[least].popleft()
+        if not rivals[least]:
+            del rivals[least]
+            continue
+        pair, n = rivals[least][0], n - 1
+        found[pair] += 1
+        for config in pair:
+            seen[config] += 1
 
 
 def _spill(ranking: Ranking, left: Mapping[Pair, int], pair: Pair, n: int, found: Counter[Pair]) -> None:
