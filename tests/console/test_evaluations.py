@@ -6,11 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.evaluations import hostile_evaluation, is_harmless, kept
+from tests.console.evaluations import hostile_evaluation, is_harmless, kept, questions_of
 from tests.factories import ok
 
 
@@ -87,15 +86,8 @@ def test_a_cursor_of_another_account_begins_anew(reader: Visitor, three: list[st
 
 
 def test_it_asks_the_database_few_questions(reader: Visitor, three: list[str]) -> None:
-    from django.db import connections
-
-    reader.text("evaluations")
-    with CaptureQueriesContext(connections["default"]) as asked:
-        reader.text("evaluations", app="shop", q="yes")
-    questions = [
-        one for one in asked.captured_queries if "set_config" not in one["sql"] and "SAVEPOINT" not in one["sql"]
-    ]
-    assert len(questions) <= 15, [one["sql"][:100] for one in questions]
+    asked = questions_of(lambda: reader.text("evaluations", app="shop", q="yes"))
+    assert len(asked) <= 15, asked
 
 
 def test_the_export_has_the_same_rows(reader: Visitor, alice: Caller, three: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from evalsvc.console.pages.profiles.schema_form import SettingField, settings_fo
 from evaluators.registry import families
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.evaluations import HOSTILE
+from tests.console.evaluations import HOSTILE, questions_of
 from tests.factories import make_profile, ok
 
 OWN = [one for one in families() if one.accepts_own_profiles]
@@ -192,3 +193,11 @@ def test_no_evaluator_of_that_name(reader: Visitor) -> None:
     for id in ("nobody", "pii", "a\0b"):
         status = reader.get(f"evaluators/{id}").status_code
         assert status == (200 if id == "pii" else 404), id
+
+
+def test_its_pages_ask_the_database_few_questions(editor: Visitor, alice: Caller) -> None:
+    made = make_profile(alice, "judge", "polite", pass_criteria="It is polite.")
+    paths = ("profiles", f"profiles/{made['public_id']}", "profiles/new?family=judge", "evaluators", "evaluators/pii")
+    for path in (*paths, "playground", f"playground?profile={made['public_id']}", "playground/threshold"):
+        asked = questions_of(partial(editor.text, path))
+        assert len(asked) <= 15, (path, asked)

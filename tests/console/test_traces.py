@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import Any
-
-from django.db import connections
-from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.evaluations import HOSTILE, kept
+from tests.console.evaluations import HOSTILE, kept, questions_of
 from tests.telemetry.otlp import attribute, new_id, span, traces
 
 SECOND = 1_000_000_000
@@ -132,13 +130,8 @@ def test_it_asks_the_database_few_questions(reader: Visitor, alice: Caller) -> N
     sent(alice, *(made(trace, new_id(8), "answer", at=i) for i in range(30)))
     kept(alice, "pii", output="x", trace_id=trace)
     for path in ("traces", f"traces/{trace}"):
-        reader.text(path)
-        with CaptureQueriesContext(connections["default"]) as asked:
-            reader.text(path)
-        questions = [
-            one for one in asked.captured_queries if "set_config" not in one["sql"] and "SAVEPOINT" not in one["sql"]
-        ]
-        assert len(questions) <= 15, [one["sql"][:100] for one in questions]
+        asked = questions_of(partial(reader.text, path))
+        assert len(asked) <= 15, asked
 
 
 def test_a_stranger_finds_nothing(stranger: Visitor, alice: Caller) -> None:

@@ -16,6 +16,8 @@ from evalsvc.reports.words import number_text
 SIGNS = {"pass": "✓", "fail": "✗", "error": "!", "score": "•"}
 WORDS = {"pass": "passed", "fail": "failed", "error": "no score", "score": "scored"}
 MAX_NAME = 48
+MANAGED = "patronus:"
+"""Of the profiles that come with the product: the evaluator's name says what they do."""
 
 
 def outcome_word(row: Any) -> str:
@@ -37,12 +39,12 @@ def evaluation_address(id: int) -> str:
 
 
 def asked_name(row: Any) -> str:
-    """Return what was asked: the evaluator, and the profile where it is more than the evaluator says."""
+    """Return what was asked: the evaluator, and the profile where it is one of the account's own."""
     profile = one_line(row.profile_name, MAX_NAME)
     name = one_line(row.evaluator_id, MAX_NAME)
     if row.evaluation_type == Evaluation.Type.ANNOTATION:
         return f"label: {one_line(_metric(row), MAX_NAME) or 'by a person'}"
-    return f"{name} · {profile}" if profile else name
+    return f"{name} · {profile}" if profile and not profile.startswith(MANAGED) else name
 
 
 def _metric(row: Any) -> str:
@@ -61,7 +63,7 @@ def verdict_chip(row: Any, *, is_met: bool = True) -> SafeString:
         "a",
         element("span", SIGNS[outcome], class_="sign", aria_hidden="true"),
         element("span", asked_name(row), class_="asked", dir="auto"),
-        element("span", f" {WORDS[outcome]} ", class_="visually-hidden"),
+        element("span", f" {WORDS[outcome]} ", class_="unseen"),
         element("span", said, class_="figure") if said else None,
         class_=f"verdict {outcome}" if is_met else f"verdict {outcome} beside",
         href=evaluation_address(row.id),

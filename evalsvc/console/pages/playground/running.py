@@ -33,7 +33,7 @@ class Tried:
     explanation: SafeString | None
     facts: SafeString | None
     tokens: int | None
-    duration: str
+    duration_us: int | None
     error_code: str
     error_message: str
     evaluation_id: str
@@ -90,11 +90,16 @@ def _one(row: Mapping[str, Any], output: object) -> Tried:
         explanation=marked_text(found["explanation"]) if found.get("explanation") else None,
         facts=json_block_of(dict(extra)),
         tokens=found.get("usage_tokens"),
-        duration=(found.get("evaluation_duration") or "").removeprefix("PT").lower(),
+        duration_us=_microseconds(found.get("evaluation_duration")),
         error_code=row["error_code"] or "",
         error_message=row["error_message"] or "",
         evaluation_id=found.get("id") or "",
     )
+
+
+def _microseconds(duration: str | None) -> int | None:
+    """Read a duration as the API writes it, as PT0.216S."""
+    return round(float(duration[2:-1]) * 1e6) if duration else None
 
 
 def _outcome(status: str, found: Mapping[str, Any]) -> str:
