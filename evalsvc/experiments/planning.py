@@ -61,5 +61,6 @@ def preview_experiment(*, account: Account, planned: PlannedExperiment) -> dict[
         budget_queries=spec.fields.get("budget_queries"),
         limit=spec.fields.get("limit"),
         modes=spec.fields.get("modes"),
+        n_samples=spec.fields["n_samples"],
     )
     return dict(warned(answer, spec.version, spec.metrics))

@@ -139,7 +139,7 @@ def add_configs(
                     candidate.parameters,
                     salt=str(uuid.uuid4()) if candidate.kind == Config.Kind.PUSH else "",
                 ),
-                n_calls=calls_of(candidate.kind, candidate.parameters, locked.modes),
+                n_calls=calls_of(candidate.kind, candidate.parameters, locked.modes, locked.n_samples),
                 arrival=n_before + i,
                 state=Config.State.QUEUED if is_draft else Config.State.RUNNING,
                 fresh_from=fresh_from,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -56,6 +57,7 @@ class LeaseView(AccountView):
             token=str(leased.unit.token),
             epoch=leased.unit.epoch,
             lease_seconds=body["lease_seconds"],
+            n_samples=plan.n_samples,
             examples=[_example(pos, row, body["blind"]) for pos, row in leased.examples.items()],
         )
         return Response(LeaseAnswer(state=Config.State.RUNNING, unit=unit))
@@ -96,7 +98,7 @@ class OutputsView(AccountView):
         recorded = standing.posted.recorded
         answer = {
             "accepted": recorded.accepted,
-            "bad_outputs": [{"pos": pos, "message": why} for pos, why in standing.posted.bad_outputs.items()],
+            "bad_outputs": [asdict(one) for one in standing.posted.bad_outputs],
             "is_held": recorded.is_held,
             "state": standing.config.state,
             "epoch": standing.config.epoch,

@@ -69,6 +69,7 @@ def metric_out(row: Mapping[str, object]) -> PlannedMetric:
         PlannedMetric,
         value_range=row["value_range"],
         type=metric.kind.name,
+        binary=metric.binary or metric.binary_samples,
         evaluator=metric.evaluator_id,
         criteria=metric.profile_name,
         criteria_revision=metric.profile_revision,

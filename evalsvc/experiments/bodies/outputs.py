@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsvc.experiments.bodies.strict import LARGEST, Strict, at_most
+from evalsvc.experiments.definition.plans import MAX_SAMPLES
 from evalsvc.experiments.runner.push.units import ERROR_TYPES
 from evalsvc.rest.bodies.fields import HexId
 
@@ -28,17 +29,10 @@ class ErrorIn(Strict):
     message = serializers.CharField(max_length=10_000, required=False, allow_blank=True, trim_whitespace=False)
 
 
-class OutputIn(Strict):
-    """What the caller's code made of one example."""
+class SampleOutputIn(Strict):
+    """One answer of the caller's code to one example, or why there is none."""
 
-    pos = serializers.IntegerField(min_value=0, max_value=LARGEST)
     output = serializers.JSONField(required=False, allow_null=True)
-    isolated = serializers.DictField(child=serializers.DictField(), required=False, allow_null=True)
-    isolated_errors = serializers.DictField(
-        child=serializers.CharField(max_length=10_000, allow_blank=True, trim_whitespace=False),
-        required=False,
-        allow_null=True,
-    )
     scores = serializers.DictField(required=False, allow_null=True)
     error = ErrorIn(required=False, allow_null=True)
     latency_ms = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
@@ -53,6 +47,25 @@ class OutputIn(Strict):
         if attrs.get("span_id") and not attrs.get("trace_id"):
             raise serializers.ValidationError({"span_id": ["A span is found by its trace; send its `trace_id` too."]})
         return attrs
+
+
+class OutputIn(SampleOutputIn):
+    """What the caller's code made of one example: an answer, or all its samples."""
+
+    pos = serializers.IntegerField(min_value=0, max_value=LARGEST)
+    isolated = serializers.DictField(child=serializers.DictField(), required=False, allow_null=True)
+    isolated_errors = serializers.DictField(
+        child=serializers.CharField(max_length=10_000, allow_blank=True, trim_whitespace=False),
+        required=False,
+        allow_null=True,
+    )
+    samples = serializers.ListField(child=SampleOutputIn(), min_length=1, max_length=MAX_SAMPLES, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
+        """Refuse an answer beside its samples."""
+        if "samples" in attrs and (beside := [name for name in attrs if name not in ("pos", "samples")]):
+            raise serializers.ValidationError({beside[0]: ["Where an output has `samples`, each has its own."]})
+        return super().validate(attrs)
 
 
 class OutputsIn(Strict):

@@ -13,6 +13,7 @@ from evalsvc.experiments.bodies.strict import LARGEST, Strict, at_most
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, INTEGRATED, MODES
+from evalsvc.experiments.definition.plans import MAX_SAMPLES
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.prompts.models import MAX_LABEL
@@ -148,6 +149,7 @@ class PlanIn(Strict):
         child=serializers.ChoiceField(choices=MODES), min_length=1, max_length=2, required=False, allow_null=True
     )
     cluster_by = StrictText(max_length=200, required=False, allow_null=True)
+    n_samples = serializers.IntegerField(min_value=1, max_value=MAX_SAMPLES, default=1)
     start = serializers.BooleanField(default=False)
 
 

@@ -17,6 +17,7 @@ from evalsvc.experiments.definition.checks.unmapped import stop_unmapped
 from evalsvc.experiments.inference.evidence import bring_up_to_date
 from evalsvc.experiments.inference.looks import write_looks
 from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
+from evalsvc.experiments.reporting.live import queries_of
 from evalsvc.stats.race.racing import Drop
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -24,10 +25,12 @@ from evalsvc.tenancy.scope import account_scope, current_role
 MANY_ERRORS = 20
 # What was given to configs that have stopped since may never be answered, and nobody else is given more.
 ALL_GIVEN_OUT = """
-SELECT coalesce(sum(c.claim_pos - c.n_reused), 0) >= %s AND NOT EXISTS (
+SELECT NOT EXISTS (
+  SELECT 1 FROM experiments_config c
+  WHERE c.experiment_id = %(experiment)s AND c.state = 'running' AND within_budget(c, %(budget)s, 1) > 0)
+AND NOT EXISTS (
   SELECT 1 FROM experiments_workunit u JOIN experiments_config r ON r.id = u.config_id
-  WHERE r.experiment_id = %s AND r.state = 'running' AND u.addition = 0 AND u.state <> 'done')
-FROM experiments_config c WHERE c.experiment_id = %s
+  WHERE r.experiment_id = %(experiment)s AND r.state = 'running' AND u.addition = 0 AND u.state <> 'done')
 """
 SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
 
@@ -137,7 +140,7 @@ def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
     cost = sum(config.cost for config in configs)
     if plan.budget_cost is not None and cost >= plan.budget_cost:
         return {"cost": cost, "budget_cost": plan.budget_cost}
-    n_queries = sum(config.n_ok + config.n_error - config.n_reused for config in configs)
+    n_queries = sum(queries_of(config) for config in configs)
     if plan.budget_queries is not None and (n_queries >= plan.budget_queries or _is_given_out(plan)):
         return {"queries": float(n_queries), "budget_queries": float(plan.budget_queries)}
     if plan.budget_seconds is not None and plan.started_at is not None:
@@ -152,5 +155,5 @@ def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
 def _is_given_out(plan: ExperimentPlan) -> bool:
     """Say whether the whole budget of queries has been given out, and no config that runs has any of it left."""
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(ALL_GIVEN_OUT, [plan.budget_queries, plan.experiment_id, plan.experiment_id])
+        cursor.execute(ALL_GIVEN_OUT, {"budget": plan.budget_queries, "experiment": plan.experiment_id})
         return bool(cursor.fetchone()[0])

@@ -59,6 +59,8 @@ class Metric:
     """How many ranks it reads of those that its profile would read."""
     twin_of: str | None = None
     """Of which metric it is the same in isolated mode, where the plan asks for both modes."""
+    binary_samples: bool = False
+    """Whether the score of each sample is 0 or 1, where an example has several and its score is their mean."""
 
     @property
     def view(self) -> tuple[str | None, str]:
@@ -127,10 +129,12 @@ def resolve_metrics(
     strategy: str | None,
     pointer: str = "/plan/metrics",
     there: Sequence[Metric] = (),
+    n_samples: int = 1,
 ) -> list[Metric]:
     """Resolve metrics as asked for; raise Invalid with a pointer to everything that is wrong with them.
 
-    `there` are those that the experiment has already.
+    `there` are those that the experiment has already. Of several samples the score is a mean: never binary, and no
+    history is of it.
     """
     errors: list[FieldError] = []
     metrics: list[Metric] = []
@@ -139,7 +143,7 @@ def resolve_metrics(
             errors.append(FieldError(f"{pointer}/{i}/name", f"Two metrics are named {row['name']!r}."))
             continue
         try:
-            metrics.append(_resolve_one(account_id, epoch, row, strategy))
+            metrics.append(_resolve_one(account_id, epoch, row, strategy, n_samples))
         except MetricProblem as exc:
             errors.append(FieldError(f"{pointer}/{i}{exc.pointer}", exc.detail))
     if errors:
@@ -196,7 +200,9 @@ class MetricProblem(Exception):
         self.detail = detail
 
 
-def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], strategy: str | None) -> Metric:
+def _resolve_one(
+    account_id: int, epoch: str | None, row: Mapping[str, Any], strategy: str | None, n_samples: int
+) -> Metric:
     row = with_ranking(row)
     run = _resolve_evaluator(account_id, epoch, row)
     if why := problem_with_ranks(run, row.get("k")):
@@ -217,7 +223,8 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         raise MetricProblem(
             "/type", f"A {kind} metric is `client`, or has JSON pointers in `source` and `denominator`."
         )
-    bounds, binary = _bounds(row, run, source)
+    bounds, binary_samples = _bounds(row, run, source)
+    binary = binary_samples and n_samples == 1
     chosen = row.get("strategy") or strategy or kind.default_strategy(binary)
     if kind.covers is not None and chosen is not None and (why := check_strategy(chosen, kind, binary, bounds)):
         raise MetricProblem("/strategy", why)
@@ -227,6 +234,8 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         kind=kind,
         value_range=bounds,
         binary=binary,
+        binary_samples=binary_samples and n_samples > 1,
+        in_history=n_samples == 1,
         higher_is_better=row.get("higher_is_better", True),
         strategy=None if kind.covers is None else chosen,
         denominator=row.get("denominator"),

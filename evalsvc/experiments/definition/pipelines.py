@@ -193,9 +193,12 @@ def components_named(kind: str, parameters: Mapping[str, Any]) -> list[str] | No
     return declared if isinstance(declared, list) else None
 
 
-def calls_of(kind: str, parameters: Mapping[str, Any], modes: Sequence[str] | None) -> int:
-    """Return how many queries one output takes, at most: of a pipeline one a node, and one that it runs alone."""
+def calls_of(kind: str, parameters: Mapping[str, Any], modes: Sequence[str] | None, n_samples: int = 1) -> int:
+    """Return how many queries one output takes, at most: of a pipeline one a node, and one that it runs alone.
+
+    That for each of its samples.
+    """
     if kind != PIPELINE:
-        return 1
+        return n_samples
     graph = read_pipeline(parameters)
-    return max(1, len(graph.called) + (len(graph.alone) if ISOLATED in (modes or ()) else 0))
+    return n_samples * max(1, len(graph.called) + (len(graph.alone) if ISOLATED in (modes or ()) else 0))

@@ -22,9 +22,10 @@ from evalsvc.experiments.models import Config, Errors, Policy
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 
 N_SAMPLED = 100
+MAX_SAMPLES = 20
 PASSED_ON = (
     *("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline"),
-    *("stop_when_decided", "errors", "abort_on_error", "promote"),
+    *("stop_when_decided", "errors", "abort_on_error", "promote", "n_samples"),
 )
 
 
@@ -42,7 +43,13 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     """Resolve a plan's dataset, metrics and rules. Raises Invalid with pointers."""
     version = _version(account, body)
     choice = _strategy(body)
-    metrics = resolve_metrics(account_id=account.pk, epoch=epoch, wanted=body["metrics"], strategy=choice["strategy"])
+    metrics = resolve_metrics(
+        account_id=account.pk,
+        epoch=epoch,
+        wanted=body["metrics"],
+        strategy=choice["strategy"],
+        n_samples=body["n_samples"],
+    )
     check_output_types(metrics, body.get("output_types"))
     modes = list(dict.fromkeys(body.get("modes") or [INTEGRATED]))
     metrics = with_twins(metrics, modes, pointer="/plan/metrics")
@@ -58,6 +65,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
         raise Invalid(FieldError("/plan/policy", detail))
     fields = {field: body.get(field) for field in PASSED_ON} | choice
     _check_race(body)
+    _check_samples(body, modes)
     if fields["epsilon"] is not None and primary.value_range is not None:
         # Stored on the scale of 0 to 1, on which configs are compared.
         fields["epsilon"] /= primary.unit(version.n_examples)
@@ -81,6 +89,18 @@ def _check_race(body: Mapping[str, Any]) -> None:
         if is_set:
             detail = f"`{name}` is about races, and the policy `manual` decides none; choose another `policy`."
             raise Invalid(FieldError(f"/plan/{name}", detail))
+
+
+def _check_samples(body: Mapping[str, Any], modes: Sequence[str]) -> None:
+    """Refuse what several samples of one example cannot have."""
+    if body["n_samples"] == 1:
+        return
+    if ISOLATED in modes:
+        detail = "Components are run by themselves once for each example; leave `n_samples` at 1, or `isolated` out."
+        raise Invalid(FieldError("/plan/n_samples", detail))
+    if body.get("promote"):
+        detail = "A history is of single scores, and a mean of several samples is none; leave `promote` out."
+        raise Invalid(FieldError("/plan/promote", detail))
 
 
 def _extent(body: Mapping[str, Any], n_examples: int) -> dict[str, Any]:

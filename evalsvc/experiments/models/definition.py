@@ -59,6 +59,9 @@ class ExperimentPlan(TenantModel):
     sample = models.JSONField(default=dict, help_text="JSON pointers into the example: what the evaluators see.")
     modes = ArrayField(models.CharField(max_length=20), null=True, help_text="Null: integrated only.")
     cluster_by = models.CharField(max_length=200, null=True, help_text="What examples share; null: nothing.")
+    n_samples = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="How often each config is asked for each example."
+    )
     level = models.FloatField(default=0.95)
     strategy = models.CharField(max_length=30, null=True, help_text="Null: the default of each metric.")
     use_fpc = models.BooleanField(default=True)

@@ -78,6 +78,9 @@ class Output(TenantRow):
     stages = models.JSONField(
         null=True, help_text="Of a pipeline: how each node came by its output, and what was paid."
     )
+    samples = models.JSONField(
+        null=True, help_text="Each answer, where an example is asked several times; their sums are this row."
+    )
     error_type = models.CharField(max_length=40, null=True)
     error_message = models.TextField(null=True)
     latency_ms = models.FloatField(null=True)
@@ -127,6 +130,11 @@ class Score(TenantRow):
     explanation = models.TextField(null=True)
     spans = models.JSONField(null=True)
     extra = models.JSONField(null=True)
+    samples = models.JSONField(
+        null=True, help_text="The score of each answer, or its error; `value` is the mean of those there are."
+    )
+    n_scored = models.PositiveSmallIntegerField(null=True, help_text="How many samples have a score.")
+    within = models.FloatField(null=True, help_text="Variance of the samples' scores, with n_scored - 1.")
     first = models.JSONField(null=True, help_text="What stood here before the first retry: value and error_code.")
     judge_cost = models.FloatField(null=True, help_text="Of the run that it comes from; once where metrics share one.")
     created_at = models.DateTimeField(db_default=Now())

@@ -32,6 +32,7 @@ from evalsvc.experiments.inference.estimates import (
 )
 from evalsvc.experiments.inference.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.looks import added_looks
+from evalsvc.experiments.inference.samples import splits_in
 from evalsvc.experiments.inference.spread import quantiles_in
 from evalsvc.experiments.inference.standing import leader_of
 from evalsvc.experiments.inference.versus import (
@@ -107,7 +108,7 @@ def live_view(plan: ExperimentPlan) -> dict[str, Any]:
     leader = leader_of(plan, scene.configs, tallies, scene.commons)
     baseline = baseline_of(plan, scene.configs)
     counts = [(config, one, scene.tally(config, one).sums.n) for config in scene.configs for one in scene.metrics]
-    quantiles = quantiles_in(counts, plan.level)
+    quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
     question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
     against = baseline or leader
     scene = with_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
@@ -117,6 +118,8 @@ def live_view(plan: ExperimentPlan) -> dict[str, Any]:
         for name, shown in view["metrics"].items():
             found = quantiles.get((int(view["id"]), name))
             shown["quantiles"] = without_ends(found) if found and plan.cluster_by is not None else found
+            if plan.n_samples > 1:
+                shown["variance_split"] = splits.get((int(view["id"]), name))
     decisions = Decision.objects.filter(experiment_id=plan.pk).select_related("config", "against").order_by("-id")
     return {
         "experiment": live_head(plan, scene.configs),
@@ -231,10 +234,10 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
 
 
 def queries_of(config: Config) -> int:
-    """Return how many queries a config has taken: of a pipeline those that its nodes were asked."""
+    """Return how many queries a config has taken, samples counted: of a pipeline those that its nodes were asked."""
     if config.kind == Config.Kind.PIPELINE:
         return config.n_asked
-    return config.n_ok + config.n_error - config.n_reused
+    return (config.n_ok + config.n_error - config.n_reused) * config.n_calls
 
 
 def _config_view(

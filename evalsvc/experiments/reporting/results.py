@@ -26,7 +26,7 @@ OK, ERROR, FAILED, NOT_APPLICABLE, PENDING = STATUSES = ("ok", "error", "failed"
 ON_REQUEST = ("contexts", "metadata")
 SCORE_FACTS = (
     *("value", "denominator", "passed", "error_code", "error_message", "explanation"),
-    *("spans", "extra", "judge_cost"),
+    *("spans", "extra", "judge_cost", "n_scored", "within", "samples"),
 )
 
 
@@ -75,7 +75,7 @@ def find_outputs(account: Account, plan: ExperimentPlan, wanted: OutputSelection
     if wanted.output_id is not None:
         rows = rows.filter(pk=wanted.output_id)
     if wanted.trace_id is not None:
-        rows = rows.filter(trace_id=wanted.trace_id)
+        rows = rows.filter(_in_trace(plan, wanted.trace_id))
     if wanted.example_id is not None:
         examples = Example.objects.filter(version_id=plan.dataset_version_id, key=wanted.example_id)
         rows = rows.filter(example_id__in=examples.values("pk"))
@@ -85,6 +85,12 @@ def find_outputs(account: Account, plan: ExperimentPlan, wanted: OutputSelection
         return rows.exclude(status=Output.Status.OK)
     answered = rows.filter(status=Output.Status.OK)
     return _by_metric(answered, wanted) if wanted.metric else _by_all_metrics(answered, plan, wanted.status)
+
+
+def _in_trace(plan: ExperimentPlan, trace_id: str) -> Q:
+    """Return the condition that an output, or one of its samples, was made in a trace."""
+    found = Q(trace_id=trace_id)
+    return found if plan.n_samples == 1 else found | Q(samples__contains=[{"trace_id": trace_id}])
 
 
 def _scores() -> QuerySet[Score]:
@@ -208,6 +214,7 @@ def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequen
             "output": row.output,
             "isolated": row.isolated,
             "stages": row.stages,
+            "samples": row.samples,
             "error_type": row.error_type,
             "error_message": row.error_message,
             "latency_ms": row.latency_ms,

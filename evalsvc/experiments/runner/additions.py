@@ -61,6 +61,7 @@ def add_metrics(
             strategy=plan.strategy,
             pointer="/metrics",
             there=[Metric.from_json(row) for row in plan.metrics],
+            n_samples=plan.n_samples,
         )
         metrics = with_twins(metrics, plan.modes or (), pointer="/metrics")
         check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
@@ -201,5 +202,7 @@ def _posted(metric: Metric, pos: int, row: Mapping[str, Any]) -> dict[str, Any]:
         return failed_score(pos, metric, "bug", storable(row["error"]))
     output = {"pos": pos, "status": Output.Status.OK, "output": {}}
     sent = {metric.name: row.get("value")}
+    # One number for an output, of however many samples.
+    metric = replace(metric, binary_samples=False)
     (score,) = scores_of(metrics=[metric], example={}, output=output, pointers={}, client_scores=sent)
     return score

@@ -29,10 +29,14 @@ FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
 WHERE i.experiment_id = %s AND i.pos = ANY (%s)
 """
 TWINS = """
-SELECT DISTINCT ON (o.pos) o.pos, o.output, o.isolated, o.id, o.latency_ms, o.input_tokens, o.output_tokens, o.cost
+SELECT DISTINCT ON (o.pos) o.pos, o.output, o.isolated, o.samples, o.id, o.latency_ms, o.input_tokens, o.output_tokens,
+  o.cost
 FROM experiments_output o JOIN experiments_config c ON c.id = o.config_id
 WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.status = 'ok'
-  AND o.pos >= %s AND o.pos < %s ORDER BY o.pos, o.id
+  AND o.pos >= %s AND o.pos < %s
+  -- A failure is not taken over, neither is one among samples.
+  AND NOT coalesce(o.samples @? '$[*] ? (@.status != "ok")', false)
+ORDER BY o.pos, o.id
 """
 
 
@@ -52,6 +56,7 @@ class UnitContext:
     may_be_unmapped: bool
     output_schema: Mapping[str, Any] | None
     modes: tuple[str, ...] = ()
+    n_samples: int = 1
 
 
 _contexts: BoundedCache[tuple[int, int], UnitContext] = BoundedCache(MAX_CONTEXTS)
@@ -85,6 +90,7 @@ def unit_context(unit: Unit) -> UnitContext:
             may_be_unmapped=may_be_unmapped(plan),
             output_schema=declared_schema(config.kind, config.parameters),
             modes=tuple(plan.modes or ()),
+            n_samples=plan.n_samples,
         )
     if not is_retry(unit.addition):
         # Metrics may be added while a retry waits.
@@ -154,9 +160,10 @@ def twin_outputs(unit: Unit, context: UnitContext) -> dict[int, dict[str, object
         return {
             # A plain cursor hands jsonb on as text.
             row[0]: {
-                **dict(zip(names, row[3:], strict=True)),
+                **dict(zip(names, row[4:], strict=True)),
                 "output": orjson.loads(row[1]),
                 "isolated": orjson.loads(row[2]) if row[2] is not None else None,
+                "samples": orjson.loads(row[3]) if row[3] is not None else None,
             }
             for row in cursor.fetchall()
         }

@@ -56,6 +56,7 @@ class Produced:
     reused_from: int | None = None
     isolated: dict[str, Any] | None = None
     stages: dict[str, Any] | None = None
+    samples: list[dict[str, Any]] | None = None
 
 
 class Postponed(Exception):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,43 +28,45 @@ from evalsvc.experiments.runner.store import Unit
 from evalsvc.judges.failures import CallFailed
 
 Fields = Mapping[str, Any]
-Asker = Callable[[Example, int], Produced]
+Asker = Callable[[Example, int, int], Produced]
+"""Asks for an example at a position, and for which of its samples."""
 NOT_APPLICABLE = "not_applicable"
 
 
 def asker_of(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) -> Asker:
     """Return what asks a config for the output of an example at a position."""
     if context.kind == PIPELINE:
-        return PipelineAsker(unit, read_pipeline(context.parameters), context.modes, should_stop)
+        return PipelineAsker(unit, read_pipeline(context.parameters), context, should_stop)
     asking = AskedConfig(unit.account_id, context.kind, context.parameters, should_stop)
-    return lambda example, pos: produce(asking, example)
+    return lambda example, pos, sample: produce(asking, example)
 
 
 class PipelineAsker:
     """Asks a pipeline for the outputs of one unit."""
 
-    def __init__(self, unit: Unit, graph: PipelineGraph, modes: Sequence[str], should_stop: Callable[[], bool]) -> None:
+    def __init__(self, unit: Unit, graph: PipelineGraph, context: UnitContext, should_stop: Callable[[], bool]) -> None:
         self.unit = unit
         self.graph = graph
-        self.modes = modes
+        self.modes = context.modes
+        self.n_samples = context.n_samples
         self.should_stop = should_stop
         # What was put off comes back with all that nobody could take over from it.
         self.keeps = [node for node in graph.called if not node.reuse] if graph.nodes[1:] else []
         self.kept = stages.kept_answers(unit, self._keys()) if self.keeps else {}
 
     def _keys(self) -> list[str]:
-        positions = range(self.unit.from_pos, self.unit.to_pos)
-        return [
-            self.key(pos, mode, node) for pos in positions for mode in (INTEGRATED, ISOLATED) for node in self.keeps
-        ]
+        places = itertools.product(
+            range(self.unit.from_pos, self.unit.to_pos), range(self.n_samples), (INTEGRATED, ISOLATED), self.keeps
+        )
+        return [self.key(*place) for place in places]
 
-    def key(self, pos: int, mode: str, node: PipelineNode) -> str:
+    def key(self, pos: int, sample: int, mode: str, node: PipelineNode) -> str:
         """Return under what the answer of a node is kept that nobody may take over."""
-        return stages.kept_key(self.unit.id, pos, 0, mode, node.name)
+        return stages.kept_key(self.unit.id, pos, sample, mode, node.name)
 
-    def __call__(self, example: Example, pos: int) -> Produced:
+    def __call__(self, example: Example, pos: int, sample: int) -> Produced:
         """Ask for one output; raises Postponed and MustStop as `produce` does, and keeps what there is by then."""
-        run = PipelineRun(self, example, pos)
+        run = PipelineRun(self, example, pos, sample)
         try:
             return run.produce()
         except (Postponed, MustStop):
@@ -72,14 +75,14 @@ class PipelineAsker:
                 self.kept |= {key: produced for (key, _), produced in run.kept.items()}
             raise
 
-    def ask(self, node: PipelineNode, fields: Fields, pos: int, mode: str) -> StageAnswer:
+    def ask(self, node: PipelineNode, fields: Fields, pos: int, sample: int, mode: str) -> StageAnswer:
         """Return what a node answers: what is known already, or by asking it."""
         asking = AskedConfig(self.unit.account_id, str(node.kind), node.parameters, self.should_stop)
         if not node.reuse:
-            kept = self.kept.get(self.key(pos, mode, node))
+            kept = self.kept.get(self.key(pos, sample, mode, node))
             return StageAnswer(kept if kept is not None else produce(asking, fields))
         try:
-            key = stages.digest_of(asking, node, fields, 0)
+            key = stages.digest_of(asking, node, fields, sample)
         except (UnknownField, CallFailed):
             return StageAnswer(produce(asking, fields))
         return stages.ask_once(self.unit, key, pos, lambda: produce(asking, fields), should_stop=self.should_stop)
@@ -109,6 +112,7 @@ class PipelineRun:
     asker: PipelineAsker
     example: Example
     pos: int
+    sample: int = 0
     outputs: dict[str, Any] = field(default_factory=dict)
     isolated: dict[str, Any] = field(default_factory=dict)
     traces: dict[str, dict[str, Any]] = field(default_factory=lambda: {INTEGRATED: {}})
@@ -181,14 +185,14 @@ class PipelineRun:
             filled = {name: value.fill() if isinstance(value, _Lazy) else value for name, value in fields.items()}
         except UnknownField as exc:
             return Produced("error", error_type="bug", error_message=str(exc))
-        found = self.asker.ask(node, filled, self.pos, mode)
+        found = self.asker.ask(node, filled, self.pos, self.sample, mode)
         is_asked = found.is_asked and found.stage_id not in self._stage_ids
         self._book(found.produced, is_asked, mode)
         self._note(node, found, is_asked, mode)
         if found.stage_id is not None:
             self._stage_ids.add(found.stage_id)
         elif found.produced.status == "ok" and node in self.asker.keeps:
-            self.kept[self.asker.key(self.pos, mode, node), self.pos] = found.produced
+            self.kept[self.asker.key(self.pos, self.sample, mode, node), self.pos] = found.produced
         return found.produced
 
     def _book(self, produced: Produced, is_asked: bool, mode: str) -> None:

@@ -46,6 +46,7 @@ def preview(
     budget_queries: int | None,
     limit: int | None = None,
     modes: Sequence[str] | None = None,
+    n_samples: int = 1,
 ) -> Row:
     """Count configs and queries; bound tokens and cost by `max_tokens`, and estimate them from the first examples.
 
@@ -53,7 +54,7 @@ def preview(
     answer has no longest length: `n_tokens` and `cost` are null then, and `warnings` says why.
     """
     documents = _documents(account, version)
-    n_asked = limit or version.n_examples
+    n_asked = (limit or version.n_examples) * n_samples
     configs = [_one(account, candidate, documents, n_asked, modes or ()) for candidate in candidates]
     n_saved = n_asked * n_shared(candidates)
     n_queries = sum(row["n_queries"] for row in configs) - n_saved

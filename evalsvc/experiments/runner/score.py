@@ -286,7 +286,7 @@ def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
         low, high = metric.value_range
         message = f"Metric {metric.name!r} got {value:g}, outside its range {low:g} to {high:g}."
         return failed_score(pos, metric, "out_of_range", message)
-    if metric.binary and value not in (0.0, 1.0):
+    if (metric.binary or metric.binary_samples) and value not in (0.0, 1.0):
         return failed_score(pos, metric, "out_of_range", f"Metric {metric.name!r} is binary and got {value:g}.")
     return {
         "pos": pos,

@@ -26,7 +26,8 @@ from evalsvc.experiments.runner.context import (
 from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
 from evalsvc.experiments.runner.pipelines import Asker, asker_of
 from evalsvc.experiments.runner.retries import failed_metrics, given_up, is_retry, retry_task, to_score
-from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
+from evalsvc.experiments.runner.samples import SampleKeeper, sample_scores
+from evalsvc.experiments.runner.score import failed_score, needs_judge
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.tenancy.outages import is_outage
@@ -116,16 +117,18 @@ class UnitRunner:
 
     def _ask(self, context: UnitContext, known: Collection[int], twins: Mapping[int, dict[str, Any]]) -> None:
         examples = examples_of(self.unit)
-        connections.close_all()
         ask = asker_of(self.unit, context, self._stopped)
+        keeper = SampleKeeper(self.unit, context.n_samples) if context.n_samples > 1 else None
+        connections.close_all()
         for pos in range(self.unit.from_pos, self.unit.to_pos):
             if pos in known:
                 continue
             if self._stopped():
                 return
             try:
-                produced = self._produced(ask, examples[pos], pos, twins.get(pos))
-                self._keep(context, pos, examples[pos], _held_to(context.output_schema, produced))
+                twin = twins.get(pos)
+                row = self._row(context, ask, keeper, examples[pos], pos) if twin is None else _row_of_twin(pos, twin)
+                self._keep(context, examples[pos], row)
             except Postponed as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
@@ -148,14 +151,31 @@ class UnitRunner:
             detail=detail,
         )
 
-    def _produced(self, ask: Asker, example: Example, pos: int, twin: dict[str, Any] | None) -> Produced:
-        if twin is not None:
-            return Produced(**twin)
+    def _row(
+        self, context: UnitContext, ask: Asker, keeper: SampleKeeper | None, example: Example, pos: int
+    ) -> dict[str, Any]:
+        """Ask for an output, or for all samples of one; raises Postponed and MustStop."""
+
+        def answer(sample: int) -> Produced:
+            if sample and self._stopped():
+                raise Postponed(0.0)
+            return _held_to(context.output_schema, self._produced(ask, example, pos, sample))
+
+        if keeper is None:
+            return {"pos": pos, **asdict(answer(0))}
+        try:
+            return keeper.ask(pos, answer)
+        except (Postponed, MustStop):
+            # A part of an example is progress: an endpoint that answers now and then does not keep failing.
+            self.n_kept += keeper.n_fresh
+            raise
+
+    def _produced(self, ask: Asker, example: Example, pos: int, sample: int) -> Produced:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on this example or the ones beside it."
             return Produced("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
         try:
-            return ask(example, pos)
+            return ask(example, pos, sample)
         except (Postponed, MustStop) as exc:
             if is_retry(self.unit.addition) and self._gives_up(exc):
                 return given_up(exc)
@@ -169,9 +189,8 @@ class UnitRunner:
     def _gives_up(self, exc: Postponed | MustStop) -> bool:
         return isinstance(exc, MustStop) or (exc.was_refused and self.n_refusals >= MAX_REFUSALS)
 
-    def _keep(self, context: UnitContext, pos: int, example: Example, produced: Produced) -> None:
-        row = {"pos": pos, **asdict(produced)}
-        scores = scores_of(
+    def _keep(self, context: UnitContext, example: Example, row: dict[str, Any]) -> None:
+        scores = sample_scores(
             metrics=context.metrics,
             example=example,
             output=row,
@@ -211,10 +230,10 @@ class UnitRunner:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
             return [failed_score(output.pos, metric, "worker_lost", message) for metric in metrics]
-        row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
+        row = {name: getattr(output, name) for name in ("pos", "status", "output", "samples", "error_message")}
         row |= {name: getattr(output, name) for name in ("isolated", "stages")}
         row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
-        return scores_of(
+        return sample_scores(
             metrics=metrics,
             example=examples[output.pos],
             output=row,
@@ -235,6 +254,10 @@ class UnitRunner:
         connections.close_all()
         self._is_held = self._hand_over("keep").result().is_held
         self._flushed_at = time.monotonic()
+
+
+def _row_of_twin(pos: int, twin: dict[str, Any]) -> dict[str, Any]:
+    return {"pos": pos, **asdict(Produced(**twin))}
 
 
 def _held_to(schema: Mapping[str, Any] | None, produced: Produced) -> Produced:

@@ -36,14 +36,14 @@ BEGIN
 END $$;
 
 DROP FUNCTION IF EXISTS within_budget(bigint, bigint, int);
--- How many positions of a config may be given out now, of p_size wanted: an output of a pipeline takes several queries,
--- of which those that nobody had to ask are given back when it is recorded. Whoever asks within a budget has the
+-- How many positions of a config may be given out now, of p_size wanted: an output that is sampled takes several
+-- queries, and so does one of a pipeline, of which those that nobody had to ask are given back when it is recorded. Whoever asks within a budget has the
 -- experiment's lock until its transaction ends: what two give out at the same time would each fit, and together not.
 CREATE OR REPLACE FUNCTION within_budget(p_config experiments_config, p_budget bigint, p_size int) RETURNS int
 LANGUAGE sql VOLATILE SECURITY INVOKER AS $$
   SELECT greatest(0, least(p_size, (p_budget - coalesce(sum(CASE WHEN c.kind = 'pipeline'
     THEN c.n_asked + greatest(0, c.claim_pos - c.n_ok - c.n_error) * c.n_calls
-    ELSE c.claim_pos - c.n_reused END), 0)) / p_config.n_calls))::int
+    ELSE (c.claim_pos - c.n_reused) * c.n_calls END), 0)) / p_config.n_calls))::int
   FROM experiments_config c WHERE c.experiment_id = p_config.experiment_id;
 $$;
 
@@ -282,10 +282,11 @@ BEGIN
 
   WITH added AS (
     INSERT INTO experiments_output AS o (
-      account_id, experiment_id, config_id, pos, example_id, status, output, isolated, stages, error_type, error_message,
+      account_id, experiment_id, config_id, pos, example_id, status, output, isolated, stages, samples, error_type, error_message,
       latency_ms, input_tokens, output_tokens, cost, attempt, reused_from, scored, client_scores, trace_id, span_id,
       created_at)
-    SELECT p_account, unit.experiment_id, unit.config_id, r.pos, i.example_id, r.status, r.output, r.isolated, r.stages, r.error_type,
+    SELECT p_account, unit.experiment_id, unit.config_id, r.pos, i.example_id, r.status, r.output, r.isolated, r.stages,
+      r.samples, r.error_type,
       r.error_message, r.latency_ms, r.input_tokens, r.output_tokens, r.cost, coalesce(r.attempt, 1), r.reused_from,
       coalesce(r.scored, true), r.client_scores, r.trace_id, r.span_id, clock_timestamp()
     FROM jsonb_populate_recordset(NULL::experiments_output, p_outputs) r
@@ -317,14 +318,16 @@ BEGIN
     SELECT r.* FROM jsonb_to_recordset(p_scores) AS r(
       pos int, metric text, value double precision, denominator double precision, passed boolean, error_code text,
       error_message text, explanation text, spans jsonb, extra jsonb, judge_cost double precision, evaluator_id text,
-      profile_name text, profile_revision int, ranking double precision)
+      profile_name text, profile_revision int, ranking double precision, samples jsonb, n_scored smallint,
+      within double precision)
     WHERE r.pos = ANY (accepted) OR (is_scoring AND r.pos >= unit.from_pos AND r.pos < unit.to_pos)
   ), added AS (
     INSERT INTO experiments_score AS s (
       account_id, experiment_id, config_id, pos, metric, value, denominator, passed, error_code, error_message,
-      explanation, spans, extra, judge_cost, created_at)
+      explanation, spans, extra, judge_cost, samples, n_scored, within, created_at)
     SELECT p_account, unit.experiment_id, unit.config_id, r.pos, r.metric, r.value, r.denominator, r.passed,
-      r.error_code, r.error_message, r.explanation, r.spans, r.extra, r.judge_cost, clock_timestamp()
+      r.error_code, r.error_message, r.explanation, r.spans, r.extra, r.judge_cost, r.samples, r.n_scored, r.within,
+      clock_timestamp()
     FROM sent r ORDER BY r.pos
     ON CONFLICT (config_id, metric, pos) DO NOTHING
     RETURNING s.*

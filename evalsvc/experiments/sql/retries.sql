@@ -146,7 +146,8 @@ BEGIN
     FOR UPDATE
   ), replaced AS (
     UPDATE experiments_output o SET
-      status = r.status, output = r.output, isolated = r.isolated, stages = added_stages(o.stages, r.stages), error_type = r.error_type,
+      status = r.status, output = r.output, isolated = r.isolated, stages = added_stages(o.stages, r.stages),
+      samples = r.samples, error_type = r.error_type,
       error_message = r.error_message, latency_ms = r.latency_ms, input_tokens = r.input_tokens,
       output_tokens = r.output_tokens, cost = r.cost, attempt = coalesce(r.attempt, 1), reused_from = r.reused_from,
       scored = coalesce(r.scored, true), client_scores = r.client_scores, trace_id = r.trace_id, span_id = r.span_id,
@@ -195,6 +196,7 @@ BEGIN
       first = coalesce(s.first, jsonb_build_object('value', s.value, 'denominator', s.denominator, 'error_code', s.error_code)),
       value = r.value, denominator = r.denominator, passed = r.passed, error_code = r.error_code,
       error_message = r.error_message, explanation = r.explanation, spans = r.spans, extra = r.extra,
+      samples = r.samples, n_scored = r.n_scored, within = r.within,
       judge_cost = CASE WHEN s.judge_cost IS NULL THEN r.judge_cost ELSE s.judge_cost + coalesce(r.judge_cost, 0) END,
       created_at = clock_timestamp()
     FROM sent r WHERE s.config_id = p_config.id AND s.pos = r.pos AND s.metric = r.metric
@@ -202,9 +204,10 @@ BEGIN
   )
   INSERT INTO experiments_score (
     account_id, experiment_id, config_id, pos, metric, value, denominator, passed, error_code, error_message,
-    explanation, spans, extra, judge_cost, created_at)
+    explanation, spans, extra, judge_cost, samples, n_scored, within, created_at)
   SELECT p_config.account_id, p_config.experiment_id, p_config.id, r.pos, r.metric, r.value, r.denominator, r.passed,
-    r.error_code, r.error_message, r.explanation, r.spans, r.extra, r.judge_cost, clock_timestamp()
+    r.error_code, r.error_message, r.explanation, r.spans, r.extra, r.judge_cost, r.samples, r.n_scored, r.within,
+    clock_timestamp()
   FROM sent r WHERE NOT EXISTS (SELECT 1 FROM changed c WHERE c.pos = r.pos AND c.metric = r.metric);
   SELECT array_agg(s) INTO present FROM experiments_score s
   JOIN jsonb_to_recordset(p_scores) AS r(pos int, metric text) ON r.pos = s.pos AND r.metric = s.metric

@@ -86,6 +86,29 @@ class QuantileEstimate(Ends):
     reason: Annotated[str | UnsetType, Meta(description="Why it has no interval.")] = UNSET
 
 
+class ExpectedStandardError(AnswerShape):
+    """What so many examples with so many samples each are expected to give."""
+
+    n: int
+    n_samples: int
+    standard_error: float
+
+
+class SplitVariance(AnswerShape):
+    """Where the variance of a mean comes from, and what more samples or more examples would buy."""
+
+    n: int
+    n_samples: int
+    covers: str
+    within: Annotated[float, Meta(description="Of single samples around their example's score.")]
+    between: Annotated[float, Meta(description="Of examples; by chance it may be below 0.")]
+    share_within: Annotated[
+        float | None, Meta(description="Of the variance of the mean, what samples could take away.")
+    ]
+    standard_error: float
+    expected: list[ExpectedStandardError]
+
+
 class MetricEstimate(Ends):
     """One metric of one config: its estimate with both intervals, and beside it what is only shown."""
 
@@ -117,6 +140,9 @@ class MetricEstimate(Ends):
     fresh: PlainMean | None
     quantiles: list[QuantileEstimate] | UnsetType | None = UNSET
     n_clusters: Annotated[int | UnsetType | None, Meta(description="How many clusters the examples are of.")] = UNSET
+    variance_split: Annotated[
+        SplitVariance | UnsetType | None, Meta(description="Where each example is asked several times.")
+    ] = UNSET
 
 
 class PushedEstimate(Ends):

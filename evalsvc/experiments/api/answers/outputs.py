@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, UnsetType
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
 
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, PushedEstimate
 from evalsvc.experiments.api.answers.runs import ConfigState
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
+
+
+class SampleScore(AnswerShape, kw_only=True):
+    """The score of one sample: what there is of it."""
+
+    value: float | UnsetType = UNSET
+    denominator: float | UnsetType = UNSET
+    passed: bool | UnsetType = UNSET
+    error_code: str | UnsetType = UNSET
+    error_message: str | UnsetType = UNSET
+    explanation: str | UnsetType = UNSET
+    spans: list[list[int]] | UnsetType = UNSET
+    extra: dict[str, Json] | UnsetType = UNSET
+    judge_cost: float | UnsetType = UNSET
+
+
+class SampleFacts(AnswerShape):
+    """One of several answers to an example, or why there is none."""
+
+    status: str
+    output: dict[str, Json] | None
+    error_type: str | None
+    error_message: str | None
+    latency_ms: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    trace_id: str | None
+    span_id: str | None
 
 
 class ScoreFacts(AnswerShape):
@@ -21,6 +52,9 @@ class ScoreFacts(AnswerShape):
     spans: list[list[int]] | None
     extra: dict[str, Json] | None
     judge_cost: float | None
+    n_scored: Annotated[int | None, Meta(description="Of several samples those that have a score.")]
+    within: Annotated[float | None, Meta(description="The variance of their scores.")]
+    samples: list[SampleScore] | None
 
 
 class OutputFacts(AnswerShape):
@@ -37,6 +71,7 @@ class OutputFacts(AnswerShape):
     output: dict[str, Json] | None
     isolated: dict[str, dict[str, Json]] | None
     stages: dict[str, Json] | None
+    samples: Annotated[list[SampleFacts] | None, Meta(description="Where the plan asks for several.")]
     error_type: str | None
     error_message: str | None
     latency_ms: float | None
@@ -89,6 +124,7 @@ class LeasedUnit(AnswerShape):
     token: str
     epoch: int
     lease_seconds: float
+    n_samples: Annotated[int, Meta(description="How many answers each example is to have.")]
     examples: list[LeasedExample]
 
 
@@ -101,9 +137,10 @@ class LeaseAnswer(AnswerShape):
 
 
 class BadOutput(AnswerShape):
-    """Why an output was recorded as an error."""
+    """Why an output, or one of its samples, was recorded as an error."""
 
     pos: int
+    sample: int | None
     message: str
 
 

@@ -75,6 +75,7 @@ class Plan(AnswerShape):
     sample: dict[str, str] | None
     modes: list[str]
     cluster_by: str | None
+    n_samples: int
     started_at: Moment | None
     finished_at: Moment | None
 

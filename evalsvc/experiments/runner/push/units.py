@@ -15,7 +15,8 @@ from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.context import Example, examples_of, recorded_outputs, stopped_by, unit_context
 from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.runner.retries import is_retry, retry_task
-from evalsvc.experiments.runner.score import needs_worker, scores_of
+from evalsvc.experiments.runner.samples import row_of_samples, sample_scores
+from evalsvc.experiments.runner.score import needs_worker
 from evalsvc.experiments.runner.store import Recorded, Unit
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
@@ -32,11 +33,20 @@ class Leased:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedOutput:
+    """Why an output, or one of its samples, was recorded as bad."""
+
+    pos: int
+    sample: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReceivedOutputs:
-    """What came of outputs: what was recorded, and why some of it was recorded as bad, by position."""
+    """What came of outputs: what was recorded, and why some of it was recorded as bad."""
 
     recorded: Recorded
-    bad_outputs: dict[int, str]
+    bad_outputs: list[RefusedOutput]
 
 
 def lease_push_unit(*, account: Account, config: Config, size: int, lease_seconds: float) -> Leased | None:
@@ -99,19 +109,19 @@ def post_outputs(
     )
     context = unit_context(unit)
     waits = needs_worker(context.metrics)
-    _check_outputs(unit, outputs)
-    rows = [_held_to(context.output_schema, _row(item, keep_scores=waits)) for item in outputs]
+    _check_outputs(unit, outputs, context.n_samples)
+    rows, broken = _read(context.output_schema, outputs, keep_scores=waits)
     scores: list[dict[str, Any]] = []
     if rows and not waits:
         examples, stopped = examples_of(unit), stopped_by(unit, context)
         for output, item in zip(rows, outputs, strict=True):
-            scores += scores_of(
+            scores += sample_scores(
                 metrics=context.metrics,
                 example=examples[output["pos"]],
                 output=output,
                 pointers=context.pointers,
                 stopped=stopped,
-                client_scores=item.get("scores"),
+                client_scores=_client_scores(item),
             )
     recorded = store.record_unit(
         account_id=held.account_id,
@@ -122,13 +132,35 @@ def post_outputs(
         close="release" if is_done else "keep",
         lease_seconds=lease_seconds,
     )
-    broken = [row for row, item in zip(rows, outputs, strict=True) if row["status"] != "ok" and not item.get("error")]
-    return ReceivedOutputs(
-        recorded, {row["pos"]: row["error_message"] for row in broken if row["pos"] in recorded.accepted}
-    )
+    return ReceivedOutputs(recorded, [one for one in broken if one.pos in recorded.accepted])
 
 
-def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:
+def _read(
+    schema: Mapping[str, Any] | None, outputs: Sequence[Mapping[str, Any]], *, keep_scores: bool
+) -> tuple[list[dict[str, Any]], list[RefusedOutput]]:
+    """Return the rows to record, and what of them was sent as an answer and is none."""
+    rows: list[dict[str, Any]] = []
+    broken: list[RefusedOutput] = []
+    for item in outputs:
+        parts = item.get("samples")
+        found = [_held_to(schema, _row(part, item["pos"], keep_scores=keep_scores)) for part in parts or [item]]
+        broken += [
+            RefusedOutput(item["pos"], None if parts is None else i, row["error_message"])
+            for i, (row, part) in enumerate(zip(found, parts or [item], strict=True))
+            if row["status"] != "ok" and not part.get("error")
+        ]
+        rows.append(found[0] if parts is None else row_of_samples(item["pos"], found))
+    return rows, broken
+
+
+def _client_scores(item: Mapping[str, Any]) -> Any:
+    """Return the caller's numbers of an output; of several samples a list of them."""
+    if (samples := item.get("samples")) is not None:
+        return [sample.get("scores") for sample in samples]
+    return item.get("scores")
+
+
+def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]], n_samples: int) -> None:
     seen: set[int] = set()
     for i, item in enumerate(outputs):
         pos = item["pos"]
@@ -138,13 +170,25 @@ def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:
         if pos in seen:
             raise Invalid(FieldError(f"/outputs/{i}/pos", f"Position {pos} is there twice."))
         seen.add(pos)
-        for name in ("output", "isolated", "scores"):
-            if is_too_deep(item.get(name)):
-                raise Invalid(FieldError(f"/outputs/{i}/{name}", f"It is nested deeper than {MAX_LEVELS} levels."))
+        _check_samples(f"/outputs/{i}/samples", item, n_samples)
+        parts = {f"/samples/{k}": sample for k, sample in enumerate(item.get("samples") or [])}
+        for at, part in {"": item, **parts}.items():
+            for name in ("output", "isolated", "scores"):
+                if is_too_deep(part.get(name)):
+                    detail = f"It is nested deeper than {MAX_LEVELS} levels."
+                    raise Invalid(FieldError(f"/outputs/{i}{at}/{name}", detail))
 
 
-def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"pos": item["pos"], "attempt": 1}
+def _check_samples(pointer: str, item: Mapping[str, Any], n_samples: int) -> None:
+    samples = item.get("samples")
+    if samples is None and n_samples > 1:
+        raise Invalid(FieldError(pointer, f"The plan asks for {n_samples} samples of each example; send all of them."))
+    if samples is not None and len(samples) != n_samples:
+        raise Invalid(FieldError(pointer, f"The plan says `n_samples`: {n_samples}, and these are {len(samples)}."))
+
+
+def _row(item: Mapping[str, Any], pos: int, *, keep_scores: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"pos": pos, "attempt": 1}
     row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
     row |= {name: item.get(name) for name in ("trace_id", "span_id")}
     row |= {"isolated": storable(item.get("isolated")), "stages": _broken_alone(item.get("isolated_errors"))}

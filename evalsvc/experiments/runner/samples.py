@@ -1,0 +1,146 @@
+"""An example that is asked several times: its answers in one row, and the mean of their scores as its score."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.models import Output
+from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
+from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, scores_of
+from evalsvc.experiments.runner.stages import MEASURED, keep_answers, kept_answers, kept_key
+from evalsvc.experiments.runner.store import Unit
+
+OF_SAMPLE = ("status", "output", "error_type", "error_message", *MEASURED, "trace_id", "span_id")
+OF_SCORE = (
+    *("value", "denominator", "passed", "error_code", "error_message"),
+    *("explanation", "spans", "extra", "judge_cost"),
+)
+PAID = ("n_asked", "n_saved", "input_tokens", "output_tokens", "cost")
+SAMPLE = "sample"
+
+
+class SampleKeeper:
+    """Asks a unit's examples several times each. What was answered before a unit is put off is there when it returns.
+
+    Without that a limit of fewer queries than an example takes would let no example ever end.
+    """
+
+    def __init__(self, unit: Unit, n_samples: int) -> None:
+        self.unit = unit
+        self.n_samples = n_samples
+        self.n_fresh = 0
+        """How many samples of the last example were asked for here."""
+        positions = range(unit.from_pos, unit.to_pos)
+        found = kept_answers(unit, [self._key(pos, sample) for pos in positions for sample in range(n_samples)])
+        self._kept = {key: Produced(**(kept.output or {})) for key, kept in found.items()}
+
+    def _key(self, pos: int, sample: int) -> str:
+        return kept_key(self.unit.id, pos, sample, SAMPLE, "")
+
+    def ask(self, pos: int, ask: Callable[[int], Produced]) -> Row:
+        """Return the row of an example, of all its samples; raises what asking raises, and keeps what there is."""
+        answers: dict[str, Produced] = {}
+        self.n_fresh = 0
+        try:
+            for sample in range(self.n_samples):
+                key = self._key(pos, sample)
+                answers[key] = self._kept[key] if key in self._kept else self._asked(ask, sample)
+        except (Postponed, MustStop):
+            self._keep(pos, answers)
+            raise
+        return row_of_samples(pos, [asdict(produced) for produced in answers.values()])
+
+    def _asked(self, ask: Callable[[int], Produced], sample: int) -> Produced:
+        produced = ask(sample)
+        self.n_fresh += 1
+        return produced
+
+    def _keep(self, pos: int, answers: Mapping[str, Produced]) -> None:
+        fresh = {key: produced for key, produced in answers.items() if key not in self._kept}
+        if fresh:
+            keep_answers(self.unit, {(key, pos): Produced(output=asdict(one)) for key, one in fresh.items()})
+
+
+def row_of_samples(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
+    """Return the row of an example: the first answer that there is, what all took, and each by itself.
+
+    Where none has answered it is the error of the first.
+    """
+    shown = next((row for row in rows if row["status"] == Output.Status.OK), rows[0])
+    return {
+        "pos": pos,
+        **{name: shown.get(name) for name in ("status", "output", "error_type", "error_message")},
+        **{name: _total(row.get(name) for row in rows) for name in MEASURED},
+        **{name: rows[0].get(name) for name in ("trace_id", "span_id")},
+        "attempt": max(row.get("attempt") or 1 for row in rows),
+        "stages": _stages([row.get("stages") for row in rows]),
+        "samples": [{name: row.get(name) for name in OF_SAMPLE} for row in rows],
+    }
+
+
+def _stages(told: Sequence[Mapping[str, Any] | None]) -> Row | None:
+    """Return what the samples of a pipeline tell of its nodes, and what they have paid together."""
+    if not any(told):
+        return None
+    paid = [(one or {}).get("paid") or {} for one in told]
+    return {"samples": list(told), "paid": {name: _total(one.get(name) for one in paid) for name in PAID}}
+
+
+def _total(values: Iterator[Any]) -> Any:
+    """Add up what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def sample_scores(
+    *,
+    metrics: Sequence[Metric],
+    output: Mapping[str, Any],
+    client_scores: Sequence[Mapping[str, Any] | None] | Mapping[str, Any] | None = None,
+    **facts: Any,
+) -> list[Row]:
+    """Score an output as `scores_of` does; of several samples each by itself, and return the means.
+
+    The caller's numbers are then a list, one for each sample.
+    """
+    samples = output.get("samples")
+    if not samples:
+        given = client_scores if isinstance(client_scores, Mapping) else None
+        return scores_of(metrics=metrics, output=output, client_scores=given, **facts)
+    sent = client_scores if isinstance(client_scores, Sequence) else [None] * len(samples)
+    by_sample = [
+        scores_of(metrics=metrics, output={"pos": output["pos"], **sample}, client_scores=given, **facts)
+        for sample, given in zip(samples, sent, strict=True)
+    ]
+    return [mean_score(metric, output["pos"], rows) for metric, *rows in zip(metrics, *by_sample, strict=True)]
+
+
+def mean_score(metric: Metric, pos: int, rows: Sequence[Row]) -> Row:
+    """Return the score of an example: the mean over the samples that have one, and an error where none has."""
+    there = [row for row in rows if row.get("value") is not None]
+    kept: Row = {
+        "samples": [{name: row[name] for name in OF_SCORE if row.get(name) is not None} for row in rows],
+        "n_scored": len(there),
+        "judge_cost": _total(row.get("judge_cost") for row in rows),
+    }
+    if not there:
+        # What failed may pass another time; what does not apply never will.
+        first = next((row for row in rows if row["error_code"] != NOT_APPLICABLE), rows[0])
+        return failed_score(pos, metric, first["error_code"], first["error_message"]) | kept
+    values = [row["value"] for row in there]
+    return kept | {
+        "pos": pos,
+        "metric": metric.name,
+        "value": _mean(values),
+        "denominator": _mean([row["denominator"] for row in there]) if metric.kind.takes_denominator else None,
+        "within": statistics.variance(values) if len(values) > 1 else None,
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    # Rounding must not leave a metric's range.
+    return min(max(statistics.fmean(values), min(values)), max(values))
