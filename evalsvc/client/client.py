@@ -289,6 +289,7 @@ class Client(Resources):
             lease_seconds=chosen["lease_seconds"],
             modes=modes,
             simulation=simulation,
+            n_samples=body["plan"].get("n_samples", 1),
         )
         for config_id, name, runnable in pair_configs(body, runnables):
             workers.add(config_id, name, runnable)

@@ -6,19 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.stub_llm import RunningStub
 from tests.conftest import Caller, scores_of
-from tests.experiments.conftest import (
-    by_name,
-    chat,
-    finish,
-    live,
-    make_connection,
-    make_dataset,
-    make_experiment,
-    ok,
-    recounted,
-)
+from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted, run_units
 from tests.experiments.pushing import PUSH, Runner, results
 
 WRONG = {"output": "wrong"}
@@ -136,11 +125,62 @@ def test_it_refuses_what_samples_cannot_have(alice: Caller, options: Any, pointe
     assert [one["pointer"] for one in answer["errors"]] == [pointer]
 
 
-def test_workers_ask_each_example_so_often(alice: Caller, stub: RunningStub) -> None:
-    model = "stub-accuracy-0.70-samples"
-    connection = make_connection(alice, stub.base_url)
-    made = make_experiment(alice, make_dataset(alice, n=6), [chat(connection, model)], n_samples=3)
-    finish(alice, made["id"], seconds=8)
-    assert stub.calls()["by_model"][model] == 18
-    assert {len(row["samples"]) for row in results(alice, made)} == {3}
+def test_workers_score_each_sample_later(alice: Caller) -> None:
+    metrics = [{"name": "clean", "evaluator": "toxicity"}, {"name": "mine", "source": "client", "value_range": [0, 9]}]
+    made = make_experiment(alice, make_dataset(alice, n=3), [PUSH], n_samples=2, metrics=metrics)
+    sampled(Runner(alice, made), lambda e: [{"output": "x", "scores": {"mine": 2}}, {"output": "x"}])
+    run_units()
+    scores = results(alice, made)[0]["scores"]
+    assert (scores["clean"]["n_scored"], len(scores["clean"]["samples"])) == (2, 2)
+    assert (scores["mine"]["value"], scores["mine"]["n_scored"], scores["mine"]["within"]) == (2.0, 1, None)
+    assert scores["mine"]["samples"][1]["error_code"] == "no_value"
     assert recounted(alice, made["id"]) == []
+
+
+def test_a_metric_that_is_added_scores_each_sample(alice: Caller, made: Any) -> None:
+    sampled(Runner(alice, made), lambda e: [right(e), WRONG, BUG, right(e)])
+    added = {"name": "again", "evaluator": "exact-match"}
+    ok(alice.post(f"/v1/experiments/{made['id']}/metrics", {"metrics": [added]}))
+    run_units()
+    scores = results(alice, made)[0]["scores"]
+    assert scores["again"]["value"] == scores["accuracy"]["value"] == pytest.approx(2 / 3)
+    split = by_name(live(alice, made["id"]))["mine"]["metrics"]["again"]["variance_split"]
+    assert (split["n"], split["within"], split["between"]) == (10, pytest.approx(1 / 3), pytest.approx(-1 / 9))
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_ratio_is_of_means(alice: Caller) -> None:
+    metric = {"name": "share", "source": "client", "type": "ratio"}
+    made = make_experiment(alice, make_dataset(alice, n=2), [PUSH], n_samples=2, metrics=[metric])
+    parts = [{"numerator": 1, "denominator": 2}, {"numerator": 2, "denominator": 4}]
+    sampled(Runner(alice, made), lambda e: [{"output": "x", "scores": {"share": part}} for part in parts])
+    found = by_name(live(alice, made["id"]))["mine"]["metrics"]["share"]
+    assert (found["value"], found["variance_split"]) == (0.5, None)
+    score = results(alice, made)[0]["scores"]["share"]
+    assert (score["value"], score["denominator"]) == (1.5, 3.0)
+
+
+def test_a_retry_asks_for_all_samples_of_what_failed(alice: Caller, made: Any) -> None:
+    runner = Runner(alice, made)
+    sampled(runner, lambda e: [BUG] * 4 if e["pos"] == 3 else [BUG, right(e), right(e), right(e)])
+    assert ok(alice.post(f"/v1/experiments/{made['id']}/retry", {}))["n_outputs"] == 1
+    assert sampled(runner, lambda e: [right(e), right(e), WRONG, WRONG]) == [3]
+    found = accuracy(alice, made)
+    assert (found["n"], found["value"]) == (10, 0.95)
+    assert recounted(alice, made["id"]) == []
+
+
+def test_samples_are_found_by_their_traces(alice: Caller, made: Any) -> None:
+    def traced(example: Any) -> Any:
+        return [{**right(example), "trace_id": f"{example['pos'] * 4 + i + 1:032x}"} for i in range(4)]
+
+    sampled(Runner(alice, made), traced)
+    (row,) = results(alice, made, f"trace_id={5 * 4 + 3:032x}")
+    assert row["pos"] == 5 and row["samples"][2]["trace_id"] == f"{5 * 4 + 3:032x}"
+
+
+def test_a_count_of_ones_has_no_exact_interval(alice: Caller) -> None:
+    plan = {"dataset_id": make_dataset(alice, n=3), "metrics": [{"name": "a", "evaluator": "exact-match"}]}
+    body = {"name": "e", "plan": {**plan, "n_samples": 2, "strategy": "wilson"}, "configs": [PUSH]}
+    answer = ok(alice.post("/v1/experiments", body), 422)
+    assert [one["pointer"] for one in answer["errors"]] == ["/plan/metrics/0/strategy"]

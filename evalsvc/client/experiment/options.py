@@ -30,10 +30,11 @@ class PlanOptions(TypedDict, total=False):
     """Options of an experiment's plan. See docs/experiments.md for their meanings and defaults.
 
     `modes`: with `("integrated", "isolated")` each component of a pipeline is also run on what its predecessors should
-    have put out.
+    have put out. `n_samples`: how often each example is asked.
     """
 
     modes: Sequence[str]
+    n_samples: int
 
     primary_metric: str
     level: float

@@ -17,7 +17,7 @@ from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
 from evalsvc.client.pipeline.pipelines import ISOLATED
 from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.live import Live, Standing
-from evalsvc.client.results.rows import Row, RowScore
+from evalsvc.client.results.rows import Row, RowSample, RowScore
 from evalsvc.client.scoring.batches import check_against_type, compute_metrics, rename_taken
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import is_computed_at_end
@@ -147,12 +147,19 @@ class ExperimentResult(Plottable):
         row.status = body["status"]
         row.output = from_components(body.get("output"))
         row.isolated = cast("dict[str, Any] | None", from_json(body.get("isolated")))
+        row.samples = (
+            [RowSample.read(one, from_components) for one in samples] if (samples := body.get("samples")) else None
+        )
         for name in ("error_type", "error_message", "latency_ms", *RECORDED_FIELDS):
             setattr(row, name, body.get(name))
         row.scores = {name: RowScore.of(one) for name, one in (body.get("scores") or {}).items()}
         if own is not None:
             # Why a scorer of the caller's own broke is known here only.
-            row.scores |= {name: one for name, one in own.scores.items() if one.error_code is not None}
+            row.scores |= {
+                name: one
+                for name, one in own.scores.items()
+                if one.error_code is not None and (name not in row.scores or row.scores[name].value is None)
+            }
         return row
 
     def _read_example(self, key: str) -> tuple[int, ExampleBody]:

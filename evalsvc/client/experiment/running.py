@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from evalsvc.client.coroutines import Loop
+from evalsvc.client.experiment.tracing import Output, SpanReference
 from evalsvc.client.pipeline.pipelines import ISOLATED, Pipeline, Simulation, as_pipeline, expected_of
 from evalsvc.client.pipeline.runnables import Runner
 from evalsvc.client.results.rows import Row, RowScore
@@ -98,3 +99,20 @@ def _keep_score(
         # The caller's code again: a scorer that breaks leaves its score missing, which the service counts.
         message = f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]
         row.scores[name] = RowScore(error_code="bug", error_message=message)
+
+
+def set_span(row: Row, place: SpanReference) -> None:
+    """Note where a row was made."""
+    row.trace_id, row.span_id = place.trace_id, place.span_id
+
+
+def fill_row(row: Row, made: object) -> None:
+    """Take over what a runnable returned; what it says itself about the trace outranks what was seen."""
+    if not isinstance(made, Output):
+        row.output = made
+        return
+    row.output = made.value
+    row.input_tokens, row.output_tokens, row.cost = made.input_tokens, made.output_tokens, made.cost
+    row.isolated = None if made.isolated is None else {name: dict(part) for name, part in made.isolated.items()}
+    if made.trace_id is not None:
+        set_span(row, made.place())

@@ -12,8 +12,14 @@ from dataclasses import dataclass, field
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.experiment.examples import LocalExample, build_row, to_components
-from evalsvc.client.experiment.running import RowRunner, make_runner, score_row
-from evalsvc.client.experiment.tracing import EXPERIMENT, Output, SpanReference, Tracing
+from evalsvc.client.experiment.running import RowRunner, fill_row, make_runner, score_row, set_span
+from evalsvc.client.experiment.sampling import (
+    build_refused_body,
+    build_sampled_body,
+    mark_bad_outputs,
+    merge_samples,
+)
+from evalsvc.client.experiment.tracing import EXPERIMENT, Tracing
 from evalsvc.client.pipeline.pipelines import Simulation
 from evalsvc.client.results.live import ALIVE, Live
 from evalsvc.client.results.rows import Row
@@ -79,6 +85,7 @@ class WorkerPool:
     lease_seconds: int = 60
     modes: Sequence[str] = ()
     simulation: Simulation = field(default_factory=Simulation)
+    n_samples: int = 1
 
     def __post_init__(self) -> None:
         self.loop = Loop()
@@ -191,9 +198,10 @@ class WorkerPool:
     def _lease_size(self, job: Job) -> tuple[int, int]:
         """Return how many examples to lease and for how long: about two seconds of work, and ample time for it."""
         if job.seconds is None:
-            return 1, self.lease_seconds
-        size = max(1, min(LARGEST_UNIT, int(UNIT_SECONDS / max(job.seconds, 1e-3))))
-        return size, max(self.lease_seconds, min(LONGEST_LEASE_SECONDS, int(10 * size * job.seconds)))
+            return 1, min(LONGEST_LEASE_SECONDS, self.lease_seconds * self.n_samples)
+        seconds = job.seconds * self.n_samples
+        size = max(1, min(LARGEST_UNIT, int(UNIT_SECONDS / max(seconds, 1e-3))))
+        return size, max(self.lease_seconds, min(LONGEST_LEASE_SECONDS, int(10 * size * seconds)))
 
     def _run_unit(self, job: Job, unit: UnitBody) -> None:
         outputs: list[dict[str, object]] = []
@@ -201,27 +209,35 @@ class WorkerPool:
         for example in unit["examples"]:
             if self._stopping.is_set() or job.is_called_off:
                 break
-            row, output = self._run_one(job, example)
+            row, output = self._run_samples(job, example)
             # An example that was cut short by the end is not recorded but given back: the next process runs it.
             if row is not None:
                 rows.append(row)
                 outputs.append(output)
         answer = self._record(unit, outputs, done=True)
-        bad = {one["pos"]: one["message"] for one in answer.get("bad_outputs", ())}
-        for row in rows:
-            if row.pos in bad:
-                row.status, row.error_type, row.error_message = "error", "bad_output", bad[row.pos]
+        mark_bad_outputs(rows, answer.get("bad_outputs", ()))
         with self._condition:
             self.rows.update({(job.config_id, row.pos): row for row in rows})
         self._hear(job, job.hear, answer["state"])
         self.has_changed.set()
+
+    def _run_samples(self, job: Job, example: ExampleBody) -> tuple[Row | None, dict[str, object]]:
+        rows: list[Row] = []
+        bodies: list[dict[str, object]] = []
+        for _ in range(self.n_samples):
+            row, body = self._run_one(job, example)
+            if row is None or (rows and self._stopping.is_set()):
+                return None, {}
+            rows.append(row)
+            bodies.append(body)
+        return merge_samples(rows), build_sampled_body(example["pos"], bodies)
 
     def _run_one(self, job: Job, example: ExampleBody) -> tuple[Row | None, dict[str, object]]:
         row = build_row(example, example["pos"], self.local_examples)
         about = {EXPERIMENT: self.experiment_id, "evalsvc.config": job.name, "evalsvc.example_id": row.example_id}
         try:
             with self.tracing.example(**about) as place:
-                _set_span(row, place)
+                set_span(row, place)
                 _run_timed(job, row)
         except (Exception, SystemExit) as exc:
             # The caller's code: one example that breaks it is a result about that example, not the end.
@@ -234,7 +250,7 @@ class WorkerPool:
 
     def _build_output(self, row: Row) -> dict[str, object]:
         took = {name: getattr(row, name) for name in RECORDED_FIELDS if getattr(row, name) is not None}
-        body: dict[str, object] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
+        body: dict[str, object] = {"latency_ms": row.latency_ms, **took}
         body |= {"isolated": to_wire(row.isolated)} if row.isolated else {}
         body |= {"isolated_errors": row.isolated_errors} if row.isolated_errors else {}
         if not row.is_ok:
@@ -254,9 +270,7 @@ class WorkerPool:
                 answers = [self._record(unit, [one], done=done and i == last) for i, one in enumerate(outputs)]
                 bad = [one for answer in answers for one in answer.get("bad_outputs", ())]
                 return {**answers[-1], "bad_outputs": bad}
-            refused = {"type": "bad_output", "message": _error_message(exc)}
-            kept = {name: outputs[0][name] for name in ("pos", "latency_ms", *SPAN_FIELDS) if name in outputs[0]}
-            body = {**kept, "error": refused}
+            body = build_refused_body(outputs[0], _error_message(exc))
             return self.api.record(self.experiment_id, unit, [body], done=done)
 
     def _hear(self, job: Job, hear: Callable[[str], None], state: str) -> None:
@@ -268,31 +282,15 @@ class WorkerPool:
                 self._condition.notify_all()
 
 
-def _set_span(row: Row, place: SpanReference) -> None:
-    row.trace_id, row.span_id = place.trace_id, place.span_id
-
-
 def _run_timed(job: Job, row: Row) -> None:
     """Run the caller's code on one example, and note how long that took, whatever comes of it."""
     began = time.perf_counter()
     try:
-        _fill_row(row, job.runner.run(row))
+        fill_row(row, job.runner.run(row))
     finally:
         seconds = time.perf_counter() - began
         row.latency_ms = round(seconds * 1000, 3)
         job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
-
-
-def _fill_row(row: Row, made: object) -> None:
-    """Take over what a runnable returned; what it says itself about the trace outranks what was seen."""
-    if not isinstance(made, Output):
-        row.output = made
-        return
-    row.output = made.value
-    row.input_tokens, row.output_tokens, row.cost = made.input_tokens, made.output_tokens, made.cost
-    row.isolated = None if made.isolated is None else {name: dict(part) for name, part in made.isolated.items()}
-    if made.trace_id is not None:
-        _set_span(row, made.place())
 
 
 def _error_message(exc: BaseException) -> str:

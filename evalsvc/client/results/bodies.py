@@ -17,6 +17,9 @@ class ScoreBody(TypedDict, total=False):
     spans: list[list[int]] | None
     extra: dict[str, Any] | None
     judge_cost: float | None
+    n_scored: int | None
+    within: float | None
+    samples: list[dict[str, Any]] | None
 
 
 class MetricBody(TypedDict, total=False):

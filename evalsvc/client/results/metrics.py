@@ -79,6 +79,12 @@ class Metric(Plottable):
             raw=body.get("raw", body),
         )
 
+    @property
+    def variance_split(self) -> Mapping[str, Any] | None:
+        """The variance within and between examples that were asked several times, and what more of either would buy."""
+        found: Mapping[str, Any] | None = self.raw.get("variance_split")
+        return found
+
     def __str__(self) -> str:
         without = f" ({self._without_scores})" if self.value is not None and self.n_na else ""
         return f"{self.headline()}{self.on_this_set}{without}"

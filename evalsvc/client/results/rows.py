@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -12,7 +12,11 @@ from evalsvc.client.values import JsonObject, from_json, to_json
 
 @dataclass(slots=True)
 class RowScore:
-    """One metric of one row: a number, or why there is none."""
+    """One metric of one row: a number, or why there is none.
+
+    Of several samples `value` is the mean of the `n_scored` that have one, `within` their variance, and `samples` has
+    each.
+    """
 
     value: float | None = None
     passed: bool | None = None
@@ -22,6 +26,9 @@ class RowScore:
     spans: list[list[int]] | None = None
     extra: dict[str, Any] | None = None
     judge_cost: float | None = None
+    n_scored: int | None = None
+    within: float | None = None
+    samples: list[dict[str, Any]] | None = None
 
     @classmethod
     def of(cls, body: ScoreBody) -> RowScore:
@@ -35,12 +42,40 @@ class RowScore:
             spans=body.get("spans"),
             extra=body.get("extra"),
             judge_cost=body.get("judge_cost"),
+            n_scored=body.get("n_scored"),
+            within=body.get("within"),
+            samples=body.get("samples"),
         )
+
+
+@dataclass(slots=True)
+class RowSample:
+    """One of several answers to an example, or why there is none."""
+
+    output: Any = None
+    status: str = "ok"
+    error_type: str | None = None
+    error_message: str | None = None
+    latency_ms: float | None = None
+    cost: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any], output_of: Callable[[object], object] = from_json) -> RowSample:
+        """Read a sample that the service has, or that was saved."""
+        values: dict[str, Any] = {one.name: body.get(one.name) for one in fields(cls)}
+        values["output"] = output_of(values["output"])
+        return cls(**values)
 
 
 @dataclass(slots=True)
 class Row:
     """One example and what the runnable made of it. `index` is its place in the inputs.
+
+    An example that is asked several times has each answer in `samples`; its own is the first that there is.
 
     `isolated` has what components made of the outputs that are expected of their predecessors, by component;
     `isolated_errors` the messages of those that broke.
@@ -66,6 +101,7 @@ class Row:
     isolated: dict[str, Any] | None = None
     isolated_errors: dict[str, str] = field(default_factory=dict)
     scores: dict[str, RowScore] = field(default_factory=dict)
+    samples: list[RowSample] | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -79,6 +115,8 @@ class Row:
         values["scores"] = {name: RowScore(**one) for name, one in values["scores"].items()}
         for name in ("input", "expected", "output", "metadata", "isolated"):
             values[name] = from_json(values.get(name))
+        if (samples := values.get("samples")) is not None:
+            values["samples"] = [RowSample.read(one) for one in samples]
         return cls(**values)
 
     def as_wire(self) -> JsonObject:

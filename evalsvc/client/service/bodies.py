@@ -35,6 +35,7 @@ class PlanBody(TypedDict):
     primary_metric: NotRequired[str | None]
     level: NotRequired[float | None]
     modes: NotRequired[Sequence[str] | None]
+    n_samples: NotRequired[int]
 
 
 class ConfigBody(TypedDict):
@@ -82,6 +83,7 @@ class OutputBody(TypedDict):
     status: str
     output: NotRequired[object]
     isolated: NotRequired[object]
+    samples: NotRequired[Sequence[Mapping[str, object]] | None]
     scores: NotRequired[Mapping[str, ScoreBody] | None]
 
 
@@ -90,6 +92,7 @@ class UnitBody(TypedDict):
 
     id: str
     token: str
+    n_samples: NotRequired[int]
     examples: Sequence[ExampleBody]
 
 
@@ -105,6 +108,7 @@ class BadOutputBody(TypedDict):
     """An output that the service could not accept."""
 
     pos: int
+    sample: NotRequired[int | None]
     message: str
 
 

@@ -66,14 +66,18 @@ CHECKS = {
         WHERE c.experiment_id = %(experiment)s AND (c.n_asked, c.n_saved) <> (o.n_asked, o.n_saved)""",
     "a stage was paid for by more than one output": """
         SELECT min(o.config_id) FROM experiments_output o
-        CROSS JOIN LATERAL (VALUES (o.stages -> 'integrated'), (o.stages -> 'isolated')) AS m(nodes)
+        CROSS JOIN LATERAL (
+          SELECT o.stages AS told UNION ALL SELECT jsonb_array_elements(o.stages -> 'samples')) AS t
+        CROSS JOIN LATERAL (VALUES (t.told -> 'integrated'), (t.told -> 'isolated')) AS m(nodes)
         CROSS JOIN LATERAL jsonb_each(coalesce(m.nodes, '{}')) AS n(name, trace)
         WHERE o.experiment_id = %(experiment)s AND n.trace ->> 'stage_id' IS NOT NULL
           AND n.trace ->> 'reused_from' IS NULL
         GROUP BY n.trace ->> 'stage_id' HAVING count(*) > 1""",
     "an output rests on a stage that is not there": """
         SELECT o.config_id FROM experiments_output o
-        CROSS JOIN LATERAL (VALUES (o.stages -> 'integrated'), (o.stages -> 'isolated')) AS m(nodes)
+        CROSS JOIN LATERAL (
+          SELECT o.stages AS told UNION ALL SELECT jsonb_array_elements(o.stages -> 'samples')) AS t
+        CROSS JOIN LATERAL (VALUES (t.told -> 'integrated'), (t.told -> 'isolated')) AS m(nodes)
         CROSS JOIN LATERAL jsonb_each(coalesce(m.nodes, '{}')) AS n(name, trace)
         LEFT JOIN experiments_stageoutput s ON s.id = (n.trace ->> 'stage_id')::bigint
         WHERE o.experiment_id = %(experiment)s AND n.trace ->> 'stage_id' IS NOT NULL AND s.output IS NULL""",
@@ -108,6 +112,21 @@ CHECKS = {
         JOIN experiments_score s
           ON s.config_id = c.id AND s.metric = d.names[1] AND s.pos = coalesce(k.watermark, 0)
         WHERE d.experiment_id = %(experiment)s""",
+    "the score of an example is not the mean of its samples": """
+        SELECT s.config_id FROM experiments_experimentplan p JOIN experiments_config c USING (experiment_id)
+        JOIN experiments_score s ON s.config_id = c.id AND s.samples IS NOT NULL
+        CROSS JOIN LATERAL (
+          SELECT count(v.value) AS n, avg(v.value) AS mean, var_samp(v.value) AS within
+          FROM jsonb_array_elements(CASE jsonb_typeof(s.samples) WHEN 'array' THEN s.samples ELSE '[]' END) AS x
+          CROSS JOIN LATERAL (SELECT (x ->> 'value')::float8 AS value) v) m
+        WHERE p.experiment_id = %(experiment)s AND p.n_samples > 1 AND (
+          s.n_scored <> m.n OR (s.value IS NULL) <> (m.n = 0) OR (s.within IS NULL) <> (m.n < 2)
+          OR abs(s.value - m.mean) > 1e-9 * greatest(1, abs(m.mean))
+          OR abs(s.within - m.within) > 1e-9 * greatest(1, m.within))""",
+    "an output has not as many samples as its plan asks for": """
+        SELECT o.config_id FROM experiments_output o JOIN experiments_experimentplan p USING (experiment_id)
+        WHERE o.experiment_id = %(experiment)s
+          AND CASE jsonb_typeof(o.samples) WHEN 'array' THEN jsonb_array_length(o.samples) ELSE 1 END <> p.n_samples""",
     "a score of an evaluator is missing from the history, or is another there": """
         SELECT s.config_id FROM experiments_score s JOIN experiments_experimentplan p USING (experiment_id)
         CROSS JOIN LATERAL jsonb_array_elements(p.metrics) AS m(row)

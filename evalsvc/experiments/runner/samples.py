@@ -79,12 +79,17 @@ def row_of_samples(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
         "attempt": max(row.get("attempt") or 1 for row in rows),
         "stages": _stages([row.get("stages") for row in rows]),
         "samples": [{name: row.get(name) for name in OF_SAMPLE} for row in rows],
+        "client_scores": _if_any([row.get("client_scores") for row in rows]),
     }
+
+
+def _if_any(values: list[Any]) -> list[Any] | None:
+    return values if any(value is not None for value in values) else None
 
 
 def _stages(told: Sequence[Mapping[str, Any] | None]) -> Row | None:
     """Return what the samples of a pipeline tell of its nodes, and what they have paid together."""
-    if not any(told):
+    if _if_any(list(told)) is None:
         return None
     paid = [(one or {}).get("paid") or {} for one in told]
     return {"samples": list(told), "paid": {name: _total(one.get(name) for one in paid) for name in PAID}}

@@ -41,9 +41,9 @@ DROP FUNCTION IF EXISTS within_budget(bigint, bigint, int);
 -- experiment's lock until its transaction ends: what two give out at the same time would each fit, and together not.
 CREATE OR REPLACE FUNCTION within_budget(p_config experiments_config, p_budget bigint, p_size int) RETURNS int
 LANGUAGE sql VOLATILE SECURITY INVOKER AS $$
-  SELECT greatest(0, least(p_size, (p_budget - coalesce(sum(CASE WHEN c.kind = 'pipeline'
+  SELECT greatest(0, least(p_size, floor((p_budget - coalesce(sum(CASE WHEN c.kind = 'pipeline'
     THEN c.n_asked + greatest(0, c.claim_pos - c.n_ok - c.n_error) * c.n_calls
-    ELSE (c.claim_pos - c.n_reused) * c.n_calls END), 0)) / p_config.n_calls))::int
+    ELSE (c.claim_pos - c.n_reused) * c.n_calls END), 0)) / p_config.n_calls)))::int
   FROM experiments_config c WHERE c.experiment_id = p_config.experiment_id;
 $$;
 

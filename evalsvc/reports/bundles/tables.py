@@ -73,6 +73,7 @@ class BundleTable:
 
 # A stage is named by its key, within what its outputs say of it.
 STAGES, STAGE_MODES, STAGE_IDS = "stages", ("integrated", "isolated"), ("stage_id", "reused_from")
+SAMPLES = "samples"
 TABLES = (
     BundleTable("configs", Config, configs=(), loose=("parent",), order="t.arrival"),
     BundleTable("additions", Addition, configs=(), order="t.number"),
@@ -115,6 +116,14 @@ PLAN_LEFT = {"experiment": "is drawn anew", "account": "is the importer's", "dat
 
 def restaged(said: Any, names: Mapping[str, str]) -> Any:
     """Return what an output says of its stages, under other names; KeyError for a stage that has none."""
+    if not isinstance(said, dict):
+        return said
+    found = _told(said, names)
+    # Of an example that was asked several times each sample tells of its own.
+    return found | ({SAMPLES: [_told(one, names) for one in said[SAMPLES]]} if SAMPLES in said else {})
+
+
+def _told(said: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(said, dict):
         return said
     return said | {mode: _renamed(said[mode], names) for mode in STAGE_MODES if isinstance(said.get(mode), dict)}

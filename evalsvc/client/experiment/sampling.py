@@ -1,0 +1,65 @@
+"""An example that is asked several times: its answers in one row, and in one body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import fields
+from typing import Any
+
+from evalsvc.client.results.rows import Row, RowSample
+from evalsvc.client.service.bodies import BadOutputBody
+
+TAKEN = ("latency_ms", "cost", "input_tokens", "output_tokens")
+KEPT_OF_REFUSED = ("latency_ms", "trace_id", "span_id")
+
+
+def merge_samples(samples: Sequence[Row]) -> Row:
+    """Return the row of an example as the service keeps it: the first answer that there is, and what all took."""
+    if len(samples) == 1:
+        return samples[0]
+    row = copy(_shown(samples))
+    for name in TAKEN:
+        known = [value for one in samples if (value := getattr(one, name)) is not None]
+        setattr(row, name, sum(known) if known else None)
+    row.trace_id, row.span_id = samples[0].trace_id, samples[0].span_id
+    row.samples = [
+        RowSample(**{one.name: getattr(sample, one.name) for one in fields(RowSample)}) for sample in samples
+    ]
+    # Why a scorer of the caller's has said nothing, of whichever sample.
+    row.scores = {name: score for sample in samples for name, score in sample.scores.items()}
+    return row
+
+
+def _shown(samples: Sequence[Any]) -> Any:
+    return next((one for one in samples if one.status == "ok"), samples[0])
+
+
+def build_sampled_body(pos: int, bodies: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return what is posted of an example: one answer, or all its samples."""
+    return {"pos": pos, **bodies[0]} if len(bodies) == 1 else {"pos": pos, "samples": list(bodies)}
+
+
+def build_refused_body(body: Mapping[str, Any], message: str) -> dict[str, object]:
+    """Return what is posted in place of a body that the service has refused: an error, of each of its samples."""
+    error = {"type": "bad_output", "message": message}
+    parts = [
+        {name: part[name] for name in KEPT_OF_REFUSED if name in part} | {"error": error}
+        for part in body.get("samples") or [body]
+    ]
+    return build_sampled_body(body["pos"], parts)
+
+
+def mark_bad_outputs(rows: Iterable[Row], told: Iterable[BadOutputBody]) -> None:
+    """Note in the rows which outputs the service has recorded as errors."""
+    by_pos = {row.pos: row for row in rows}
+    for one in told:
+        if (row := by_pos.get(one["pos"])) is None:
+            continue
+        index = one.get("sample")
+        found: Row | RowSample = row if index is None or row.samples is None else row.samples[index]
+        found.status, found.error_type, found.error_message = "error", "bad_output", one["message"]
+        if row.samples is not None:
+            shown = _shown(row.samples)
+            for name in ("status", "output", "error_type", "error_message"):
+                setattr(row, name, getattr(shown, name))
