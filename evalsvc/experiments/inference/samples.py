@@ -31,10 +31,11 @@ Splits = Mapping[tuple[int, str], dict[str, Any] | None]
 def splits_in(plan: ExperimentPlan, counts: Sequence[tuple[Config, Metric, int]]) -> Splits:
     """Return the variance within and between examples of these metrics of these configs, each of so many scores.
 
-    One query; none where the plan asks once. A ratio of sums has no score of one example whose variance could be split.
+    One query; none where the plan asks once. A ratio of sums has no score of one example whose variance could be split,
+    and of examples in clusters the split says nothing of what more of them would buy.
     """
     wanted = [(config, metric, n) for config, metric, n in counts if n and metric.kind.is_of_single_scores]
-    if plan.n_samples == 1 or not wanted:
+    if plan.n_samples == 1 or plan.cluster_by is not None or not wanted:
         return {}
     rows = [{"config_id": config.pk, "metric": metric.name, "n": n} for config, metric, n in wanted]
     with connections[current_role()].cursor() as cursor:
