@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.models import Output
@@ -167,3 +167,19 @@ def pair_answers(*, account: Account, review: Review) -> list[PairAnswer]:
 def list_links(*, account: Account, review: Review) -> QuerySet[ReviewLink]:
     """Return the links of a review, newest first; their secrets are nowhere."""
     return ReviewLink.objects.filter(account=account, review=review).order_by("-created_at", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReview:
+    """A review that still waits for answers, and how many of its items have all of theirs."""
+
+    review: Review
+    n_complete: int
+
+
+def open_reviews(*, account: Account, limit: int) -> list[OpenReview]:
+    """Return the newest reviews that are neither closed nor complete. One query."""
+    complete = Count("items", filter=Q(items__n_answered__gte=F("n_answers")))
+    rows = Review.objects.filter(account=account, closed_at=None).annotate(n_complete=complete)
+    rows = rows.filter(n_complete__lt=F("n_items")).order_by("-created_at", "-id")
+    return [OpenReview(row, row.n_complete) for row in rows[:limit]]

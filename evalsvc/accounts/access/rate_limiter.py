@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import cast
 
 from prometheus_client import Counter
 from redis.exceptions import RedisError
@@ -84,6 +85,16 @@ def count_requests(
         log.warning("rate limit skipped: Redis does not answer")
         return Admission(0, 0, None, now.tm_sec, expects_repeats=True)
     return Admission(n_minute, n_month, epoch.decode(), now.tm_sec, bool(repeats))
+
+
+def requests_so_far(account_id: int) -> tuple[int | None, int | None]:
+    """Return the requests counted in this minute and in this month, to show them; None when Redis does not answer."""
+    tag, (minute, month) = f"{{{account_id}}}", window(time.gmtime())
+    try:
+        found = cast("list[bytes | None]", shared_client().mget(f"rl:{tag}:{minute}", f"rl:{tag}:{month}"))
+    except RedisError:
+        return None, None
+    return int(found[0] or 0), int(found[1] or 0)
 
 
 _bump_lock = threading.Lock()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from django.http import HttpRequest
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import NoReverseMatch, reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 
 PAGE_KEYS = ("cursor", "page")
 """Where one is in a list; any other choice begins the list anew."""
@@ -39,3 +40,13 @@ def safe_next(request: HttpRequest, default: str) -> str:
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     return wanted if is_ours else default
+
+
+def optional_address(view: str, *args: object, **query: object) -> str:
+    """Return a page's address with a query; empty while there is no such page."""
+    try:
+        address = reverse(view, args=args)
+    except NoReverseMatch:
+        return ""
+    said = urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
+    return f"{address}?{said}" if said else address

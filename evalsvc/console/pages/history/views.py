@@ -8,8 +8,7 @@ from datetime import timedelta
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
-from django.utils.http import urlencode
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from evalsvc.console.access import PageRequest, console_page
@@ -18,7 +17,7 @@ from evalsvc.console.pages.history.drawing import course_chart, distribution_cha
 from evalsvc.console.pages.history.listing import histories_table
 from evalsvc.console.pages.history.reading import HistoryReading, compare_histories, read_history
 from evalsvc.console.pages.history.words import warning_words
-from evalsvc.console.parts.addresses import address_with
+from evalsvc.console.parts.addresses import address_with, optional_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -104,14 +103,10 @@ def _part(request: PageRequest, question: HistoryQuestion, reading: HistoryReadi
 
 def _evaluations(question: HistoryQuestion, part: HistoryStretch | None = None) -> str:
     """Return the address of the evaluations behind a part; empty where there is no such page."""
-    try:
-        address = reverse("console_evaluations")
-    except NoReverseMatch:
-        return ""
     scope = question.ask.scope
     wanted = {"evaluator": question.evaluator_id, "profile": question.profile_name}
     wanted |= {"app": scope[1]} if scope and scope[0] == "app" else {}
     if part is not None:
         # To the minute around it: an evaluation has its score's time, or one a little before.
         wanted |= {"since": f"{part.began_at:%Y-%m-%dT%H:%M}", "until": f"{part.ended_at + A_MINUTE:%Y-%m-%dT%H:%M}"}
-    return f"{address}?{urlencode(wanted)}"
+    return optional_address("console_evaluations", **wanted)

@@ -33,15 +33,24 @@ def _said(name: str, interval: Mapping[str, Any]) -> str:
             "Each score resembles the one before it, so that the interval is too narrow: about "
             f"{number_text(factor, 3)} times this width is right. The strategy full-history-block minds the order."
         )
-    if name == "drift" and (moved := interval["drift"]):
-        at = moved["changed_at"][:16].replace("T", " ")
-        before, after = number_text(moved["before"], 3), number_text(moved["after"], 3)
-        n_before = interval["n"] - moved["n"]
-        return (
-            f"The level has moved: the last {moved['n']} differ from the {n_before} before. {before} up "
-            f"to {at} UTC, {after} since: [{number_text(moved['lower'])}, {number_text(moved['upper'])}]."
-        )
+    if name == "drift":
+        return drift_words(interval)
     return WARNINGS.get(name, name.replace("_", " "))
+
+
+def drift_words(interval: Mapping[str, Any]) -> str:
+    """Say when the level moved, from where to where, and how sure the new one is."""
+    moved = interval["drift"]
+    at = moved["changed_at"][:16].replace("T", " ")
+    before, after, n_before = (
+        number_text(moved["before"], 3),
+        number_text(moved["after"], 3),
+        interval["n"] - moved["n"],
+    )
+    return (
+        f"The level has moved: the last {moved['n']} differ from the {n_before} before. {before} up to {at} UTC, "
+        f"{after} since: [{number_text(moved['lower'])}, {number_text(moved['upper'])}]."
+    )
 
 
 def doubts_text(interval: Mapping[str, Any]) -> str:

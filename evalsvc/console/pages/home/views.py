@@ -2,13 +2,97 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
+from evalsvc.accounts.access.rate_limiter import requests_so_far
+from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.history.words import drift_words
+from evalsvc.console.pages.home import tables
+from evalsvc.console.pages.home.reading import HomeReading, read_home
+from evalsvc.console.parts.addresses import optional_address
+from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
+from evalsvc.reports.words import number_text
+
+FIRST = {
+    "evaluators": [{"evaluator": "exact-match"}],
+    "evaluated_model_input": "What is the capital of Australia?",
+    "evaluated_model_output": "Canberra",
+    "evaluated_model_gold_answer": "Canberra",
+    "app": "first-steps",
+}
 
 
 @console_page()
 def home_page(request: PageRequest) -> HttpResponse:
-    """Show what happened and what waits for a person."""
-    return render(request, "console/home/home.html", {})
+    """Show what was measured, what moved and what waits for a person; a new account's three steps to a score."""
+    visitor = request.visitor
+    reading = read_home(visitor.account, visitor.now)
+    context: dict[str, Any] = {
+        "reading": reading,
+        "failures": tables.failures_table(reading),
+        "running": tables.running_table(reading),
+        "reviews": tables.reviews_table(reading, visitor.now),
+        "gates": tables.gates_table(reading, visitor.now),
+        "spends": tables.spends_table(reading),
+        "limits": _limits(visitor.account),
+        "call": _call(reading),
+    }
+    if reading.is_new:
+        context |= _first_steps(request)
+    else:
+        context |= {"rates": tables.rates_table(request, reading), "moved": _moved(reading)}
+    return render(request, "console/home/home.html", context)
+
+
+def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
+    """Return each history that has moved: its name, what happened, and its page."""
+    return [
+        (
+            f"{one.evaluator_id} · {one.profile_name}" if one.profile_name else one.evaluator_id,
+            drift_words(one.interval),
+            optional_address("console_history", evaluator=one.evaluator_id, profile=one.profile_name),
+        )
+        for one in reading.moved
+    ]
+
+
+def _limits(account: Account) -> list[tuple[str, str, int, int]]:
+    """Return the account's limits on requests: name, in words, used, limit."""
+    minute, month = requests_so_far(account.pk)
+    found = (
+        ("Requests this minute", minute, account.rpm_limit or settings.RPM_LIMIT),
+        ("Requests this month", month, account.monthly_limit or settings.MONTHLY_LIMIT),
+    )
+    return [(name, f"{_said(used)} of {number_text(limit)}", used or 0, limit) for name, used, limit in found]
+
+
+def _said(used: int | None) -> str:
+    return "unknown" if used is None else number_text(used)
+
+
+def _call(reading: HomeReading) -> ApiCall:
+    if not reading.rates:
+        return ApiCall("POST", "/v1/evaluate", body=FIRST)
+    first = reading.rates[0]
+    since = f"{reading.days.first:%Y-%m-%d}T00:00:00Z"
+    query = {"evaluator": first.evaluator_id, "profile": first.profile_name, "strategy": "wilson", "of": "pass"}
+    return ApiCall("GET", "/v1/history", {**query, "scope.app": first.app, "since": since})
+
+
+def _first_steps(request: PageRequest) -> dict[str, Any]:
+    keys = optional_address("console_keys") or reverse("admin:accounts_apikey_changelist")
+    export = f"export {KEY}=ek_…   # the key of step 1"
+    return {
+        "keys": keys,
+        "export": export,
+        "command": as_curl(request, ApiCall("POST", "/v1/evaluate", body=FIRST)),
+        "history": reverse("console_histories"),
+        "base": base_address(request),
+        "playground": optional_address("console_playground"),
+    }

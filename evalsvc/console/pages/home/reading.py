@@ -1,0 +1,88 @@
+"""What the start page shows of an account: what was measured, what moved, and what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import families_of
+from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.store import read_histories
+from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
+from evalsvc.evaluations.rollups.read import failures_by_code, pass_rates
+from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
+from evalsvc.experiments.selectors import list_plans
+from evalsvc.gates.models import Gate
+from evalsvc.gates.selectors import list_gates
+from evalsvc.judges.ledger.limits import spent_today
+from evalsvc.judges.models import Connection
+from evalsvc.judges.selectors import list_connections
+from evalsvc.reviews.selectors import OpenReview, open_reviews
+
+MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES, MAX_CONNECTIONS = 12, 6, 6, 8, 8
+PLAIN = IntervalAsk(strategy="full-history")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A history whose level has moved."""
+
+    evaluator_id: str
+    profile_name: str
+    interval: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HomeReading:
+    """Everything of the start page."""
+
+    days: DayRange
+    rates: Sequence[PassRate]
+    moved: Sequence[Moved]
+    failures: Sequence[FailureCount]
+    running: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
+    reviews: Sequence[OpenReview]
+    gates: Sequence[Gate]
+    spends: Sequence[tuple[Connection, float | None]]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been measured lately and nothing runs: then the page says how to begin."""
+        return not self.rates and not self.running
+
+
+def read_home(account: Account, now: datetime) -> HomeReading:
+    """Read the last fourteen days of an account."""
+    days = DayRange.latest(14, now=now)
+    rates = pass_rates(account=account, days=days)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[:MAX_RUNNING])
+    overviews = overviews_of(plans) if plans else {}
+    connections = list_connections(account=account)[:MAX_CONNECTIONS]
+    return HomeReading(
+        days=days,
+        rates=rates,
+        moved=_moved(account, rates),
+        failures=failures_by_code(account=account, days=days),
+        running=[(plan, overviews[plan.pk]) for plan in plans],
+        reviews=open_reviews(account=account, limit=MAX_REVIEWS),
+        gates=list(list_gates(account=account).filter(created_at__gte=today).order_by("-id")[:MAX_GATES]),
+        spends=[(one, spent_today(account_id=account.pk, connection_id=one.pk)) for one in connections],
+    )
+
+
+def _moved(account: Account, rates: Sequence[PassRate]) -> list[Moved]:
+    """Return those of the most evaluated histories whose level has moved. One read for all."""
+    pairs = list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))[:MAX_HISTORIES]
+    families = families_of(account.pk, {evaluator for evaluator, _ in pairs})
+    found = []
+    for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
+        interval = answer_interval(PLAIN, families.get(pair[0]), history)
+        if interval is not None and interval["drift"] is not None:
+            found.append(Moved(*pair, interval))
+    return found

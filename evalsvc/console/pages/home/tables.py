@@ -1,0 +1,219 @@
+"""The tables of the start page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+
+from evalsvc.console.access import PageRequest
+from evalsvc.console.charts.bars import sparkline
+from evalsvc.console.charts.scales import seconds
+from evalsvc.console.charts.series import Point
+from evalsvc.console.pages.home.reading import HomeReading
+from evalsvc.console.parts.addresses import optional_address
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.numbers import Number, number_markup, number_of
+from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, order_of
+from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
+from evalsvc.experiments.reporting.overview import ExperimentOverview
+from evalsvc.experiments.reporting.words import headline
+from evalsvc.reports.page.elements import element
+from evalsvc.reports.words import number_text
+from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
+
+MAX_RATES, MAX_FAILURES = 25, 10
+RATES = (
+    Column("Profile", "profile", "wide"),
+    Column("App", "app"),
+    Column("Pass rate", "rate"),
+    Column("14 days"),
+    Column("Evaluations", "n", "figure"),
+    Column("Errors", "errors", "figure"),
+)
+FAILURES = (
+    Column("Code"),
+    Column("How often", kind="figure"),
+    Column("Where", kind="wide"),
+    Column("Last", kind="figure"),
+    Column("What to do", kind="wide"),
+)
+RUNNING = (
+    Column("Experiment", kind="wide"),
+    Column("Leader"),
+    Column("Estimate"),
+    Column("Asked", kind="figure"),
+    Column("Cost", kind="figure"),
+)
+WAITING = (Column("Review", kind="wide"), Column("Answered"), Column("Made"))
+GATES = (Column("Gate", kind="wide"), Column("Outcome"), Column("When"))
+SPENDS = (
+    Column("Connection"),
+    Column("Spent today", kind="figure"),
+    Column("Daily budget", kind="figure"),
+    Column("State"),
+)
+TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
+
+
+def rates_table(request: PageRequest, reading: HomeReading) -> PageTable:
+    """Return the pass rate of each app and profile, with its interval and its course."""
+    order = order_of(request, RATES, "-n")
+    found = sorted(reading.rates, key=_keys(order), reverse=order.is_descending)
+    rows = [_rate_row(rate, reading.days) for rate in found[:MAX_RATES]]
+    return PageTable("Pass rates of 14 days", RATES, rows, order, is_walked=True)
+
+
+def _keys(order: TableOrder) -> Any:
+    keys = {
+        "profile": lambda rate: (rate.evaluator_id, rate.profile_name, rate.app or ""),
+        "app": lambda rate: (rate.app or "", rate.evaluator_id, rate.profile_name),
+        "rate": lambda rate: -1.0 if rate.counts.rate is None else rate.counts.rate,
+        "n": lambda rate: rate.counts.n,
+        "errors": lambda rate: rate.counts.n_error,
+    }
+    return keys[order.key]
+
+
+def _rate_row(rate: PassRate, days: DayRange) -> TableRow:
+    counts = rate.counts
+    name = f"{rate.evaluator_id} · {rate.profile_name}" if rate.profile_name else rate.evaluator_id
+    course = _course(name, rate, days)
+    cells = (name, rate.app or "—", number_markup(rate_number(counts)), course, counts.n, counts.n_error)
+    return TableRow(cells, _history_of(rate, days))
+
+
+def _history_of(rate: PassRate, days: DayRange) -> str:
+    since = datetime.combine(days.first, datetime.min.time(), UTC).isoformat()
+    asked = {"evaluator": rate.evaluator_id, "profile": rate.profile_name, "strategy": "wilson", "of": "pass"}
+    asked |= {"scope.app": rate.app} if rate.app else {}
+    return f"{reverse('console_history')}?{urlencode({**asked, 'since': since})}"
+
+
+def rate_number(counts: DayCounts) -> Number:
+    """Return a pass rate with Wilson's interval; where nothing has a verdict, the mean score in words."""
+    n, ends = counts.n_pass + counts.n_fail, counts.interval()
+    if ends is None:
+        mean = "nothing was scored" if counts.mean is None else f"no verdicts; mean score {number_text(counts.mean)}"
+        return Number(None, missing=mean)
+    return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson")
+
+
+def _course(name: str, rate: PassRate, days: DayRange) -> SafeString | str:
+    points = []
+    for day, counts in zip(days.days, rate.days, strict=True):
+        at = seconds(datetime.combine(day, datetime.min.time(), UTC))
+        points.append(Point(at, counts.rate, *(counts.interval() or (None, None))))
+    known = [point.y for point in points if point.y is not None]
+    if len(known) < 2:
+        return element("span", "one day", class_="quiet") if known else "—"
+    says = f"Pass rate of {name} on {len(known)} days: from {number_text(known[0], 3)} to {number_text(known[-1], 3)}"
+    return sparkline(points, says=says, low=0.0, high=1.0)
+
+
+def failures_table(reading: HomeReading) -> PageTable:
+    """Return the failures by code, each with what can be done about it."""
+    rows = []
+    for one in reading.failures[:MAX_FAILURES]:
+        known = EVALUATION_ERRORS.get(one.code) or PROBLEMS.get(one.code)
+        where = f"{one.evaluator_id} · {one.profile_name}" + (f", app {one.app}" if one.app else "")
+        query = {"evaluator": one.evaluator_id, "profile": one.profile_name, "app": one.app, "result": "error"}
+        address = optional_address("console_evaluations", **query)
+        rows.append(
+            TableRow((one.code, one.n, where, f"{one.last_day:%Y-%m-%d}", known.remedy if known else ""), address)
+        )
+    return PageTable("Failures of 14 days by code", FAILURES, rows, empty="Nothing failed in 14 days.")
+
+
+def running_table(reading: HomeReading) -> PageTable:
+    """Return what runs, who leads it and by what."""
+    rows = [
+        TableRow(
+            (
+                plan.experiment.name,
+                overview.leader.name if overview.leader else "none yet",
+                number_markup(leader_number(overview)),
+                f"{number_text(overview.n_done)} of {number_text(overview.n_to_do)}",
+                number_text(overview.cost),
+            ),
+            optional_address("console_experiment", plan.pk),
+        )
+        for plan, overview in reading.running
+    ]
+    return PageTable("Running experiments", RUNNING, rows, empty="No experiment is running.")
+
+
+def leader_number(overview: ExperimentOverview) -> Number:
+    """Return the leader's number of the primary metric, as the live view has it."""
+    if overview.figures is None:
+        return Number(None, missing="nobody leads yet")
+    shown: Mapping[str, Any] = headline(overview.figures)
+    low, high = _scale(shown)
+    return number_of(shown, n=overview.n, level=overview.figures["level"], low=low, high=high)
+
+
+def _scale(shown: Mapping[str, Any]) -> tuple[float, float]:
+    ends = [shown[name] for name in ("value", "lower", "upper") if shown[name] is not None]
+    return min(0.0, *ends, 0.0), max(1.0, *ends, 1.0)
+
+
+def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
+    """Return the reviews that wait for people; the first cell leads to the queue."""
+    rows = [
+        TableRow(
+            (one.review.name, f"{one.n_complete} of {one.review.n_items}", moment_markup(one.review.created_at, now)),
+            reverse("review", args=[one.review.pk]),
+        )
+        for one in reading.reviews
+    ]
+    return PageTable("Open reviews", WAITING, rows, empty="No review waits for answers.")
+
+
+def gates_table(reading: HomeReading, now: datetime) -> PageTable:
+    """Return the gates of today."""
+    rows = [
+        TableRow(
+            (
+                gate.name or gate.evaluator_id or f"gate {gate.pk}",
+                element("span", gate.outcome, class_=f"badge {TONES.get(gate.outcome, '')}"),
+                moment_markup(gate.created_at, now),
+            ),
+            optional_address("console_gate", gate.pk),
+            TONES.get(gate.outcome, ""),
+        )
+        for gate in reading.gates
+    ]
+    return PageTable("Gates of today", GATES, rows, empty="No gate was asked today (UTC).")
+
+
+def spends_table(reading: HomeReading) -> PageTable:
+    """Return what each connection has spent today, of what it may."""
+    rows = []
+    for connection, spent in reading.spends:
+        budget = connection.daily_budget
+        state, tone = _spend_state(spent, budget, connection.is_enabled)
+        badge = element("span", state, class_=f"badge {tone}")
+        rows.append(
+            TableRow(
+                (connection.name, "unknown" if spent is None else number_text(spent), _money(budget), badge), tone=tone
+            )
+        )
+    return PageTable("Spend by connection", SPENDS, rows, empty="No connection to an LLM yet.")
+
+
+def _money(amount: Decimal | None) -> str:
+    return "none set" if amount is None else number_text(float(amount))
+
+
+def _spend_state(spent: float | None, budget: Decimal | None, is_enabled: bool) -> tuple[str, str]:
+    if not is_enabled:
+        return "off", ""
+    if spent is None or budget is None or float(budget) <= 0:
+        return "on", "good"
+    share = spent / float(budget)
+    return ("spent", "bad") if share >= 1 else ("nearly spent", "warn") if share >= 0.8 else ("on", "good")

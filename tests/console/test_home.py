@@ -1,0 +1,133 @@
+"""The start page: what was measured, what moved, what waits; and three steps for who has nothing yet."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from urllib.parse import parse_qs
+
+from evalsvc.reports.words import number_text
+from evalsvc.rest.codes import EVALUATION_ERRORS
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.evaluations.deleting import evaluate
+from tests.evaluations.histories import insert
+from tests.factories import make_connection, ok
+from tests.reviews.shapes import review_of_outputs
+
+WITH_INTERVAL = r"\[[^\]]+\]"
+
+
+def command_of(text: str) -> list[str]:
+    """The words of the command that the page offers."""
+    (found,) = {html.unescape(one) for one in re.findall(r"<code>(curl -X POST .*?)</code>", text, re.DOTALL)}
+    return shlex.split(found.replace("\\\n", " "))
+
+
+def test_a_new_account_is_led_to_its_first_score(alice: Caller, admin: Visitor) -> None:
+    text = admin.text()
+    assert "Three steps to your first score" in text and "Issue an API key" in text
+
+    words = command_of(text)
+    assert words[-1] == "http://testserver/v1/evaluate" and "X-API-KEY: $EVALSVC_API_KEY" in words
+    ok(alice.post("/v1/evaluate", json.loads(words[words.index("-d") + 1])))
+
+    after = admin.text()
+    assert "Three steps" not in after
+    assert "first-steps" in after and "n = 1" in after and "exact-match-2026-11-01" in admin.text("histories")
+
+
+def test_no_key_is_shown(alice: Caller, reader: Visitor) -> None:
+    assert alice.key not in reader.text() and "Ask an admin" in reader.text()
+
+
+def test_each_pass_rate_is_the_api_s(alice: Caller, reader: Visitor) -> None:
+    for app, label in (("shop", "a"), ("shop", "a"), ("shop", "b"), ("desk", "b")):
+        evaluate(alice, app=app, label=label)
+
+    text = reader.text()
+
+    for app in ("shop", "desk"):
+        query = f"evaluator=exact-match&strategy=wilson&of=pass&scope.app={app}"
+        said = ok(alice.get(f"/v1/history?{query}"))
+        interval = said["confidence_interval"]
+        row = next(one for one in text.split("<tr") if f'data-title="App">{app}<' in one)
+        assert f'<span class="value">{number_text(said["pass_rate"])}</span>' in row
+        if interval["n"] > 1:
+            assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in row
+        assert f"n = {interval['n']}" in row
+
+
+def test_a_row_leads_to_its_history(alice: Caller, reader: Visitor) -> None:
+    for label in ("a", "a", "b"):
+        evaluate(alice, app="shop", label=label)
+
+    row = next(one for one in reader.text().split("<tr") if 'data-title="App">shop<' in one)
+    address = html.unescape(re.findall(r'href="([^"]*)"', row)[0])
+    page = reader.client.get(address).content.decode()
+
+    assert parse_qs(address.partition("?")[2])["scope.app"] == ["shop"]
+    assert re.findall(WITH_INTERVAL, row.split('class="ends">')[1])[0] in page
+
+
+def test_the_address_orders_the_rates(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice, app="shop", label="b")
+    evaluate(alice, app="desk", label="a")
+
+    apps = re.compile(r'data-title="App">(\w+)<')
+    assert apps.findall(reader.text(sort="-rate")) == ["desk", "shop"]
+    assert apps.findall(reader.text(sort="rate")) == ["shop", "desk"]
+
+
+def test_failures_stand_with_their_remedy(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice, label=None)
+
+    text = reader.text()
+
+    assert "missing_input" in text and EVALUATION_ERRORS["missing_input"].remedy in text
+
+
+def test_what_moved_is_said(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice)
+    insert(alice, [1.0] * 150 + [0.0, 1.0] * 50)
+
+    assert "The level has moved: the last" in reader.text()
+
+
+def test_what_waits_for_people_is_there(alice: Caller, reader: Visitor) -> None:
+    review, _ = review_of_outputs(alice, 3)
+    make_connection(alice, "http://127.0.0.1:9", name="judge-line", model="m")
+
+    text = reader.text()
+
+    assert f"/reviews/{review['id']}" in text and "0 of 3" in text
+    assert "judge-line" in text and "none set" in text
+    assert "No gate was asked today" in text and "Requests this month" in text
+
+
+def test_a_stranger_sees_none_of_it(alice: Caller, stranger: Visitor) -> None:
+    evaluate(alice)
+    review_of_outputs(alice, 3)
+
+    text = stranger.text()
+    assert "Three steps" in text and "No review waits" in text and "exact-match-2026" not in text
+
+
+def test_it_asks_little(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice, label=None)
+    evaluate(alice)
+    before = reader.n_queries()
+    for app in ("a", "b", "c"):
+        evaluate(alice, app=app)
+    review_of_outputs(alice, 3)
+
+    assert reader.n_queries() <= 15
+    assert reader.n_queries() - before <= 5, "rows bring no queries of their own"
+
+
+def test_hostile_names_are_text(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice, app="<script>alert(1)</script>")
+
+    assert "<script>alert" not in reader.text() and "&lt;script&gt;" in reader.text()
