@@ -2,8 +2,11 @@
 
 from django.urls import include, path, re_path
 
+from evalsvc.console.pages.compare import urls as compare
+from evalsvc.console.pages.datasets import urls as datasets
 from evalsvc.console.pages.evaluations import urls as evaluations
 from evalsvc.console.pages.evaluators import urls as evaluators
+from evalsvc.console.pages.experiments import urls as experiments
 from evalsvc.console.pages.history import urls as history
 from evalsvc.console.pages.home import urls as home
 from evalsvc.console.pages.kit import urls as kit
@@ -21,6 +24,9 @@ AREAS = [
     *playground.urlpatterns,
     *traces.urlpatterns,
     *kit.urlpatterns,
+    *experiments.urlpatterns,
+    *compare.urlpatterns,
+    *datasets.urlpatterns,
 ]
 urlpatterns = [
     path(

@@ -104,6 +104,14 @@ def list_examples(*, account: Account, version: DatasetVersion) -> QuerySet[Exam
     return Example.objects.filter(account=account, version=version).order_by("position")
 
 
+def get_example(*, account: Account, version: DatasetVersion, key: str) -> Example:
+    """Return an example of a version by its id; NotFound for missing and foreign alike."""
+    example = Example.objects.filter(account=account, version=version, key=key).first()
+    if example is None:
+        raise NotFound
+    return example
+
+
 def iterate_examples(
     *, account: Account, version: DatasetVersion, start: int = 0, end: int | None = None
 ) -> Iterator[Example]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rest_framework.exceptions import ValidationError
+
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import checked
 from evalsvc.experiments.bodies.plans import ExperimentIn
@@ -16,7 +18,7 @@ from evalsvc.experiments.definition.configs import Candidate, expand
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
 from evalsvc.experiments.definition.ranges import warned
 from evalsvc.experiments.runner.preview import preview
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.problems import FieldError, Invalid, field_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ class PlannedExperiment:
 
 def read_experiment(*, account: Account, epoch: str | None, sent: Any) -> PlannedExperiment:
     """Check what was sent, and resolve its plan and configs. Raises Invalid with pointers."""
-    body = checked(ExperimentIn(data=sent))
+    try:
+        body = checked(ExperimentIn(data=sent))
+    except ValidationError as exc:
+        raise Invalid(*field_errors(exc.detail)) from None
     wanted = body.get("configs") or []
     if not body.get("plan"):
         if wanted:

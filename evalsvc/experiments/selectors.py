@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
+from evalsvc.datasets.models import Example
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Output
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.bodies.names import spellings_of
@@ -96,3 +97,19 @@ def list_outputs(*, account: Account, experiment_id: int, config_id: int | None 
         config__state=Config.State.DELETED
     )
     return rows if config_id is None else rows.filter(config_id=config_id)
+
+
+def get_output(*, account: Account, id: int) -> tuple[Output, str | None]:
+    """Return an output with its config, and the id of its example; NotFound for missing and foreign alike."""
+    rows = Output.objects.filter(account=account, pk=id).exclude(config__state=Config.State.DELETED)
+    output = rows.select_related("config").first()
+    if output is None:
+        raise NotFound()
+    key = Example.objects.filter(account=account, pk=output.example_id).values_list("key", flat=True).first()
+    return output, key
+
+
+def names_of_configs(*, account: Account, experiment_ids: Sequence[int]) -> list[Config]:
+    """Return the configs of several experiments, without their parameters, the newest experiment first."""
+    rows = Config.objects.filter(account=account, experiment_id__in=experiment_ids).exclude(state=Config.State.DELETED)
+    return list(rows.only("id", "name", "experiment_id", "state").order_by("-experiment_id", "arrival"))

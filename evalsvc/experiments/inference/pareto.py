@@ -74,13 +74,14 @@ class Field:
         return np.array([1.0 if metric.higher_is_better else -1.0 for metric in self.metrics])
 
 
-def pareto_view(plan: ExperimentPlan, names: Sequence[str]) -> dict[str, Any]:
+def pareto_view(plan: ExperimentPlan, names: Sequence[str], ever: Sequence[Config] | None = None) -> dict[str, Any]:
     """Return the configs with their values, who is on the front, and by whom the others are beaten.
 
     Two configs are compared on the examples that both have scored on every metric. Raises Invalid for metrics that the
-    plan lacks or by which configs cannot be compared, and when there are too many scores to weigh at once.
+    plan lacks or by which configs cannot be compared, and when there are too many scores to weigh at once. `ever` are
+    all configs that were ever added, for who has read them already.
     """
-    field = _field(plan, _metrics(plan, names))
+    field = _field(plan, _metrics(plan, names), ever)
     beaten = [_beaten_by(field, i) for i in range(len(field.configs))]
     front = {i for i, by in enumerate(beaten) if not by and _n_scored(field, i)}
     return {
@@ -110,8 +111,9 @@ def _metrics(plan: ExperimentPlan, names: Sequence[str]) -> list[Metric]:
     return [known[name] for name in names]
 
 
-def _field(plan: ExperimentPlan, metrics: Sequence[Metric]) -> Field:
-    ever = Config.objects.filter(experiment_id=plan.pk).order_by("arrival")
+def _field(plan: ExperimentPlan, metrics: Sequence[Metric], ever: Sequence[Config] | None) -> Field:
+    if ever is None:
+        ever = list(Config.objects.filter(experiment_id=plan.pk).order_by("arrival"))
     configs = [config for config in ever if config.state != Config.State.DELETED]
     if len(metrics) * sum(config.n_ok for config in configs) > MOST_SCORES:
         detail = f"These are more than {MOST_SCORES} scores; name fewer metrics, or delete configs that do not matter."

@@ -97,12 +97,13 @@ def etag_of(plan: ExperimentPlan) -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
 
 
-def live_view(plan: ExperimentPlan) -> dict[str, Any]:
+def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dict[str, Any]:
     """Return the live view, from running sums only: its cost does not grow with the number of examples.
 
-    But for scores in a range that are not 0 or 1, of which those that are new to this process are read.
+    But for scores in a range that are not 0 or 1, of which those that are new to this process are read. `ever` are all
+    configs that were ever added, for who has read them already.
     """
-    scene = scene_of(plan)
+    scene = scene_of(plan, ever)
     metric = primary_metric(plan)
     tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
     leader = leader_of(plan, scene.configs, tallies, scene.commons)
@@ -130,9 +131,9 @@ def live_view(plan: ExperimentPlan) -> dict[str, Any]:
     }
 
 
-def scene_of(plan: ExperimentPlan) -> Scene:
+def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
     """Read what a live view shows."""
-    every = list(Config.objects.filter(experiment_id=plan.pk).order_by("arrival"))
+    every = configs_ever(plan) if ever is None else ever
     configs = [config for config in every if config.state != Config.State.DELETED]
     rows = Aggregate.objects.filter(config__in=[config.pk for config in configs])
     metrics = [Metric.from_json(row) for row in plan.metrics]
@@ -158,6 +159,11 @@ def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> S
             found.append((one, other, common.upto))
     counted = count_pairs(scene.plan, primary_metric(scene.plan), found, most=MOST_WATCHED)
     return replace(scene, paired_clusters=counted)
+
+
+def configs_ever(plan: ExperimentPlan) -> list[Config]:
+    """Return every config that was ever added, those that are deleted too: all have been looked at."""
+    return list(Config.objects.filter(experiment_id=plan.pk).order_by("arrival"))
 
 
 def watched_in(

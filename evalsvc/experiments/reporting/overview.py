@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, count_clusters
 from evalsvc.experiments.inference.comparisons import read_comparisons
 from evalsvc.experiments.inference.estimates import Tally, figures, needs_series
 from evalsvc.experiments.inference.evidence import primary_metric
@@ -32,7 +33,7 @@ class ExperimentOverview:
 
 
 def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
-    """Return the overview of each experiment: four queries, however many there are."""
+    """Return the overview of each experiment: four queries, and one for each that names clusters."""
     configs: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
     rows = Config.objects.filter(experiment__in=list(configs)).exclude(state=Config.State.DELETED)
     for config in rows.order_by("arrival"):
@@ -46,7 +47,9 @@ def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOvervie
         leader, metric = leaders[plan.pk], primary_metric(plan)
         tally = tallies[leader.pk] if leader else None
         seen = watched.get((leader.pk, metric.name)) if leader else None
-        shown = figures(plan, metric, tally, seen) if tally else None
+        clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}
+        counted = clusters.get((leader.pk, metric.name)) if leader else None
+        shown = figures(plan, metric, tally, seen, counted) if tally else None
         found[plan.pk] = _overview(plan, configs[plan.pk], leader, shown, tally.sums.n if tally else 0)
     return found
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from tests.console.comparing import raced
 from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
 
@@ -27,6 +28,10 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("profiles/new?family=judge", "editor"),
     ("playground?from={evaluation}", "reader"),
     ("traces/{trace}", "reader"),
+    ("experiments/{experiment}", "reader"),
+    ("compare?a={candidate}&b={baseline}", "reader"),
+    ("experiments/new", "editor"),
+    ("datasets/{dataset}", "reader"),
 )
 
 # Pages of the same parts as one above: looked at when all pages are.
@@ -37,6 +42,13 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("profiles/new", "editor"),
     ("playground/threshold", "reader"),
     ("traces", "reader"),
+    ("experiments", "reader"),
+    ("compare", "reader"),
+    ("compare?a={candidate}&b={baseline}&view=matrix", "reader"),
+    ("datasets", "reader"),
+    ("datasets/new", "editor"),
+    ("datasets/traffic", "editor"),
+    ("datasets/{dataset}/edit", "editor"),
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):
     PAGES += ALIKE
@@ -51,4 +63,4 @@ def scores(caller: Any) -> Found:
 
 
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged)
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced)

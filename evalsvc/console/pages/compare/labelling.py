@@ -1,0 +1,126 @@
+"""Labels in place: what a person says about an answer while they compare."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.selectors import get_criteria, list_criteria
+from evalsvc.annotations.services import CriteriaFields, annotate, create_criteria
+from evalsvc.annotations.values import Given, LabelledThing, categories_of
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.parts.addresses import safe_next
+from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
+from evalsvc.experiments.selectors import get_output, get_plan
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+
+MOST_CRITERIA = 50
+FIRST_QUESTION = "Is the answer right?"
+Type = AnnotationCriteria.Type
+
+
+def criteria_for_answers(account: Account) -> list[AnnotationCriteria]:
+    """Return the criteria that can be asked of an answer."""
+    rows = list_criteria(account=account)[:MOST_CRITERIA]
+    return [row for row in rows if not row.resource_types or LOG in row.resource_types]
+
+
+def chosen_criteria(request: PageRequest, found: Sequence[AnnotationCriteria]) -> AnnotationCriteria | None:
+    """Return the criteria that the address names, else the newest one that is answered by pass or fail."""
+    named = next((row for row in found if str(row.pk) == request.GET.get("criteria")), None)
+    return named or next((row for row in found if row.annotation_type == Type.BINARY), next(iter(found), None))
+
+
+def offered_values(criteria: AnnotationCriteria | None) -> list[tuple[str, str]]:
+    """Return the answers that a criteria offers as buttons: value and word; none where one is written."""
+    if criteria is None:
+        return []
+    if criteria.annotation_type == Type.BINARY:
+        return [("pass", "Pass"), ("fail", "Fail")]
+    if criteria.annotation_type in (Type.TEXT, Type.CONTINUOUS):
+        return []
+    found = categories_of(criteria)
+    return [(f"{i}", one.label or f"{one.score:g}") for i, one in enumerate(found)]
+
+
+@require_POST
+@console_page(role=EDITOR)
+def keep_label_here(request: PageRequest) -> HttpResponse:
+    """Keep what a person says about one answer."""
+    visitor = request.visitor
+    text = request.POST.get("output", "")
+    output, key = get_output(account=visitor.account, id=int(text) if is_bigint(text) else 0)
+    back = safe_next(request, reverse("console_compare"))
+    try:
+        criteria = _criteria(visitor.account, request.POST.get("criteria", ""))
+        row = annotate(
+            account=visitor.account,
+            criteria_id=criteria.pk,
+            of=LabelledThing(LOG, label_reference(output.pk)),
+            given=_given(criteria, request.POST.get("value", "")),
+            place=label_place(output, key),
+        )
+    except Problem as problem:
+        messages.error(request, problem.detail)
+    else:
+        said = {True: "pass", False: "fail"}.get(row.passed, row.text_output or f"{row.score:g}")  # type: ignore[arg-type]
+        messages.success(request, f"{criteria.name}: “{said}” is kept for the answer of {output.config.name}.")
+    return redirect(f"{back}#answer-{output.pk}")
+
+
+def _criteria(account: Account, text: str) -> AnnotationCriteria:
+    try:
+        return get_criteria(account=account, id=uuid.UUID(text))
+    except ValueError:
+        raise NotFound from None
+
+
+def _given(criteria: AnnotationCriteria, value: str) -> Given:
+    kind = criteria.annotation_type
+    if kind == Type.BINARY:
+        if value not in ("pass", "fail"):
+            raise Invalid(FieldError("/value", "Say pass or fail."))
+        return Given(value_pass=value == "pass")
+    if kind == Type.TEXT:
+        return Given(value_text=value)
+    if kind == Type.CONTINUOUS:
+        return Given(value_score=_number(value))
+    categories: Any = categories_of(criteria)
+    if not value.isdecimal() or len(value) > 3 or int(value) >= len(categories):
+        raise Invalid(FieldError("/value", "Choose one of the answers."))
+    chosen = categories[int(value)]
+    return Given(value_text=chosen.label, value_score=None if chosen.label is not None else chosen.score)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Invalid(FieldError("/value", "Write a number.")) from None
+
+
+@require_POST
+@console_page(role=EDITOR)
+def first_question(request: PageRequest) -> HttpResponse:
+    """Make a question that is answered by pass or fail, where an account has none yet."""
+    visitor = request.visitor
+    text = request.POST.get("experiment", "")
+    plan = get_plan(account=visitor.account, id=int(text) if is_bigint(text) else 0)
+    fields = CriteriaFields(FIRST_QUESTION, Type.BINARY, resource_types=(LOG,))
+    try:
+        create_criteria(
+            account=visitor.account, project_id=plan.experiment.project_id, fields=fields, actor=visitor.actor
+        )
+    except Problem as problem:
+        messages.error(request, problem.detail)
+    return redirect(safe_next(request, reverse("console_compare")))

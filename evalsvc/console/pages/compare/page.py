@@ -1,0 +1,123 @@
+"""The page of a comparison, and the choice of two configs where the address names none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.compare.deciding import gate_fields, shown_gate
+from evalsvc.console.pages.compare.examples import cards_of
+from evalsvc.console.pages.compare.labelling import chosen_criteria, criteria_for_answers, offered_values
+from evalsvc.console.pages.compare.selection import SHOWN, Chosen, chosen_of
+from evalsvc.console.pages.compare.slicing import slice_rows
+from evalsvc.console.pages.compare.wording import worded_verdict
+from evalsvc.console.parts.addresses import address_with
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField
+from evalsvc.experiments.inference.compare import difference_view
+from evalsvc.experiments.reporting.side_by_side import compared_examples, count_by_outcome
+from evalsvc.experiments.selectors import list_plans, names_of_configs
+from evalsvc.rest.problems import Invalid
+
+MOST_PLANS = 30
+
+
+@console_page()
+def compare_page(request: PageRequest) -> HttpResponse:
+    """Compare two configs; without them, ask for them."""
+    account = request.visitor.account
+    try:
+        chosen = chosen_of(request, account)
+    except Invalid as problem:
+        return _choose(request, account, [error.detail for error in problem.errors], status=422)
+    if chosen is None:
+        return _choose(request, account, [])
+    return render(request, "console/compare/compare.html", _context(request, account, chosen))
+
+
+def _choose(request: PageRequest, account: Account, errors: list[str], status: int = 200) -> HttpResponse:
+    plans = list(list_plans(account=account)[:MOST_PLANS])
+    names = {plan.pk: plan.experiment.name for plan in plans}
+    rows = names_of_configs(account=account, experiment_ids=list(names))
+    options = [("", "choose"), *((str(row.id), f"{names[row.experiment_id]} / {row.name}") for row in rows)]
+    fields = [
+        FormField("a", "A: the candidate", "select", value=request.GET.get("a", ""), options=options),
+        FormField("b", "B: what it is held to", "select", value=request.GET.get("b", ""), options=options),
+    ]
+    context = {"fields": fields, "errors": errors, "is_empty": len(options) < 3, "call": ApiCall("GET", "/v1/compare")}
+    return render(request, "console/compare/choose.html", context, status=status)
+
+
+def _context(request: PageRequest, account: Account, chosen: Chosen) -> dict[str, Any]:
+    first, second, metric = chosen.first, chosen.second, chosen.first.metric.name
+    view = difference_view(first, second)
+    counts = count_by_outcome(first, second)
+    found, has_more = compared_examples(first, second, chosen.examples, chosen.others)
+    criteria = criteria_for_answers(account)
+    asked = chosen_criteria(request, criteria)
+    configs = [first.config, second.config, *chosen.others]
+    return {
+        "chosen": chosen,
+        "view": view,
+        "verdict": worded_verdict(view),
+        "counts": counts,
+        "shown": [
+            (words.format(a=first.config.name), counts[show], _shown(request, show), show == chosen.examples.show)
+            for show, words in SHOWN.items()
+        ],
+        "configs": configs,
+        "cards": cards_of(account, found, configs, metric, asked, chosen.examples.offset),
+        "pages": _pages(request, chosen, has_more),
+        "fields": _fields(request, chosen),
+        "slices": slice_rows(request, chosen) if chosen.examples.by else None,
+        "criteria": asked,
+        "all_criteria": criteria,
+        "offered": offered_values(asked),
+        "gate": shown_gate(account, request.GET.get("gate", "")),
+        "gate_fields": gate_fields(chosen.metric_names, metric),
+        "may_edit": request.visitor.may_edit,
+        "here": address_with(request, gate=None, page=chosen.page if chosen.page > 1 else None),
+        "turned": address_with(request, a=second.config.pk, b=first.config.pk, gate=None, show=None),
+        "call": ApiCall("GET", "/v1/compare", {"a": first.config.pk, "b": second.config.pk, "metric": metric}),
+        "experiment_address": reverse("console_experiment", args=[first.plan.pk]),
+    }
+
+
+def _shown(request: PageRequest, show: str) -> str:
+    return f"{address_with(request, show=None if show == 'all' else show, gate=None)}#examples"
+
+
+def _pages(request: PageRequest, chosen: Chosen, has_more: bool) -> dict[str, str]:
+    here = chosen.page
+    return {
+        "previous": f"{address_with(request, page=here - 1 if here > 2 else None, gate=None)}#examples"
+        if here > 1
+        else "",
+        "next": f"{address_with(request, page=here + 1, gate=None)}#examples" if has_more else "",
+    }
+
+
+def _fields(request: PageRequest, chosen: Chosen) -> list[FormField]:
+    """Return what can be chosen about the page; what the address says otherwise is kept."""
+    first = chosen.first
+    fields = [
+        FormField("a", "", "hidden", value=str(first.config.pk)),
+        FormField("b", "", "hidden", value=str(chosen.second.config.pk)),
+        FormField("show", "", "hidden", value=chosen.examples.show),
+        FormField("view", "", "hidden", value="matrix" if chosen.is_matrix else ""),
+        FormField("metric", "Metric", "select", value=first.metric.name, options=[(n, n) for n in chosen.metric_names]),
+    ]
+    if chosen.keys:
+        named = [("", "not at all"), *((key, key.removeprefix("metadata.")) for key in chosen.keys)]
+        fields.append(FormField("by", "Slice by", "select", value=chosen.examples.by or "", options=named))
+    taken = {first.config.pk, chosen.second.config.pk}
+    beside = [("", "nobody"), *((str(one.pk), one.name) for one in chosen.siblings if one.pk not in taken)]
+    if len(beside) > 1:
+        value = str(chosen.others[0].pk) if chosen.others else ""
+        fields.append(FormField("also", "Beside them", "select", value=value, options=beside))
+    return fields

@@ -1,0 +1,70 @@
+"""What a comparison's address chooses: two configs, a metric, which examples, what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import PageRequest
+from evalsvc.console.parts.addresses import choice, whole_choice
+from evalsvc.experiments.inference.compare import ComparisonSide, sides
+from evalsvc.experiments.models import Config
+from evalsvc.experiments.reporting.side_by_side import CONDITIONS, ExampleSelection, Show, metadata_keys
+from evalsvc.experiments.selectors import list_configs
+
+ON_A_PAGE, ON_A_MATRIX, MOST_BESIDE = 8, 25, 4
+SHOWN = {
+    "all": "All, differing first",
+    "differ": "Only where they differ",
+    "worse": "Regressions: {a} is worse",
+    "better": "Improvements: {a} is better",
+    "unpaired": "Scored in one only",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The two sides, and what of them is shown."""
+
+    first: ComparisonSide
+    second: ComparisonSide
+    others: Sequence[Config]
+    siblings: Sequence[Config]
+    """The configs of the first one's experiment."""
+    examples: ExampleSelection
+    page: int
+    is_matrix: bool
+    keys: Sequence[str]
+    """What examples can be sliced by."""
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The metrics that both have."""
+        there = {row["name"] for row in self.second.plan.metrics}
+        return [row["name"] for row in self.first.plan.metrics if row["name"] in there]
+
+
+def chosen_of(request: PageRequest, account: Account) -> Chosen | None:
+    """Read the address; None while it does not name two configs. Raises Invalid for what cannot be compared."""
+    a, b = request.GET.get("a", "").strip(), request.GET.get("b", "").strip()
+    if not a or not b:
+        return None
+    first, second = sides(account=account, a=a, b=b, metric=request.GET.get("metric") or None)
+    siblings = list(list_configs(account=account, experiment_id=first.config.experiment_id))
+    asked = set(request.GET.getlist("also")[:MOST_BESIDE])
+    taken = {first.config.pk, second.config.pk}
+    others = [config for config in siblings if str(config.pk) in asked and config.pk not in taken]
+    keys = [f"metadata.{key}" for key in metadata_keys(first.plan.dataset_version_id) if key and "." not in key]
+    by = choice(request, "by", tuple(keys), "")
+    is_matrix = request.GET.get("view") == "matrix"
+    page, limit = whole_choice(request, "page", 1, high=100_000), ON_A_MATRIX if is_matrix else ON_A_PAGE
+    wanted = ExampleSelection(
+        show=cast(Show, choice(request, "show", tuple(CONDITIONS), "all")),
+        by=by or None,
+        label=request.GET.get("label", "")[:200] or None,
+        offset=(page - 1) * limit,
+        limit=limit,
+    )
+    return Chosen(first, second, others, siblings, wanted, page, is_matrix, keys)

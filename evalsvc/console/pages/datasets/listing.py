@@ -1,0 +1,56 @@
+"""The list of datasets."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.parts.addresses import address_with, whole_choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.datasets.selectors import list_datasets, newest_versions
+from evalsvc.reports.page.elements import element, joined_parts
+
+ON_A_PAGE = 50
+COLUMNS = (
+    Column("Dataset"),
+    Column("Newest version", kind="figure"),
+    Column("Examples", kind="figure"),
+    Column("Came as"),
+    Column("Changed"),
+)
+
+
+@console_page()
+def datasets(request: PageRequest) -> HttpResponse:
+    """List the account's datasets, newest first, each with its newest version."""
+    account = request.visitor.account
+    here = whole_choice(request, "page", 1)
+    start = (here - 1) * ON_A_PAGE
+    found = list(list_datasets(account=account)[start : start + ON_A_PAGE + 1])
+    newest = newest_versions(account=account, datasets=found[:ON_A_PAGE])
+    now = timezone.now()
+    rows = []
+    for dataset in found[:ON_A_PAGE]:
+        version = newest[dataset.pk]
+        about = element("span", dataset.description, class_="facts") if dataset.description else None
+        name = joined_parts([element("bdi", dataset.name), about])
+        cells = (
+            name,
+            f"{version.number}",
+            f"{version.n_examples}",
+            version.get_format_display(),
+            moment_markup(version.created_at, now),
+        )
+        rows.append(TableRow(cells, href=reverse("console_dataset", args=[dataset.pk])))
+    context = {
+        "table": PageTable("Datasets", COLUMNS, rows, is_walked=True),
+        "previous": address_with(request, page=here - 1) if here > 1 else "",
+        "next": address_with(request, page=here + 1) if len(found) > ON_A_PAGE else "",
+        "call": ApiCall("GET", "/v1/datasets", {"limit": ON_A_PAGE}),
+    }
+    return render(request, "console/datasets/list.html", context)

@@ -1,0 +1,222 @@
+"""The page of a dataset: the examples of a version, its versions, how two differ; edits make the next version."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.pages.datasets.showing import shown_row
+from evalsvc.console.pages.experiments.json_fields import read_json_field, shown_json
+from evalsvc.console.parts.addresses import address_with, choice, whole_choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.fields import FormField
+from evalsvc.datasets.editing import FIELDS, Edit, edited_rows
+from evalsvc.datasets.models import Dataset, DatasetVersion, Example
+from evalsvc.datasets.selectors import (
+    Change,
+    count_changes,
+    get_dataset,
+    get_example,
+    get_version,
+    list_changes,
+    list_examples,
+    list_versions,
+)
+from evalsvc.datasets.services import add_version, delete_dataset
+from evalsvc.reports.words import text_of
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+
+ON_A_PAGE, MOST_VERSIONS, MOST_CHANGES = 50, 100, 50
+TABS = ("examples", "versions", "diff")
+
+
+@console_page()
+def dataset(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Show a version of a dataset: the one that the address names, else the newest."""
+    account = request.visitor.account
+    version = _version(request, id)
+    versions = list(list_versions(account=account, dataset=version.dataset)[:MOST_VERSIONS])
+    tab = choice(request, "tab", TABS, "examples")
+    context: dict[str, Any] = {
+        "dataset": version.dataset,
+        "version": version,
+        "versions": versions,
+        "newest": versions[0],
+        "tab": tab,
+        "may_edit": request.visitor.may_edit,
+        "call": ApiCall("GET", f"/v1/datasets/{id}"),
+    }
+    if tab == "examples":
+        context |= _examples(request, version)
+    elif tab == "diff":
+        context |= _diff(request, version, versions)
+    return render(request, "console/datasets/dataset.html", context)
+
+
+def _version(request: PageRequest, id: uuid.UUID) -> DatasetVersion:
+    number = whole_choice(request, "version", 0, low=0)
+    return get_version(account=request.visitor.account, dataset_id=id, number=number or None)
+
+
+def _examples(request: PageRequest, version: DatasetVersion) -> dict[str, Any]:
+    here = whole_choice(request, "page", 1)
+    start = (here - 1) * ON_A_PAGE
+    rows = list_examples(account=request.visitor.account, version=version)
+    found = rows.filter(position__gte=start, position__lt=start + ON_A_PAGE)
+    return {
+        "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found],
+        "previous": address_with(request, page=here - 1 if here > 2 else None) if here > 1 else "",
+        "next": address_with(request, page=here + 1) if start + ON_A_PAGE < version.n_examples else "",
+    }
+
+
+def _diff(request: PageRequest, version: DatasetVersion, versions: list[DatasetVersion]) -> dict[str, Any]:
+    account = request.visitor.account
+    if version.number == 1 and not request.GET.get("before"):
+        return {"before": None, "fields": []}
+    number = whole_choice(request, "before", version.number - 1)
+    before = get_version(account=account, dataset_id=version.dataset_id, number=number)
+    start = (whole_choice(request, "page", 1) - 1) * MOST_CHANGES
+    counts = count_changes(account=account, before=before, after=version)
+    changes = list_changes(account=account, before=before, after=version, limit=MOST_CHANGES + 1, offset=start)
+    options = [(f"{one.number}", f"version {one.number}") for one in versions]
+    page_here = start // MOST_CHANGES + 1
+    return {
+        "before": before,
+        "counts": counts,
+        "changes": [shown_change(change) for change in changes[:MOST_CHANGES]],
+        "previous": address_with(request, page=page_here - 1) if page_here > 1 else "",
+        "next": address_with(request, page=page_here + 1) if len(changes) > MOST_CHANGES else "",
+        "fields": [
+            FormField("tab", "", "hidden", value="diff"),
+            FormField("before", "From", "select", value=f"{before.number}", options=options),
+            FormField("version", "To", "select", value=f"{version.number}", options=options),
+        ],
+        "call": ApiCall(
+            "GET", f"/v1/datasets/{version.dataset_id}/diff", {"from": before.number, "to": version.number}
+        ),
+    }
+
+
+def shown_change(change: Change) -> dict[str, Any]:
+    """Return an example that differs: the fields that do, before and after."""
+    kind = "added" if change.before is None else "removed" if change.after is None else "changed"
+    parts = []
+    for name in FIELDS:
+        old, new = (getattr(one, name) if one else None for one in (change.before, change.after))
+        if old != new or (kind != "changed" and (old or new)):
+            parts.append((name, "" if old is None else text_of(old), "" if new is None else text_of(new)))
+    return {"key": change.key, "kind": kind, "parts": parts}
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Change an example, take it out, or add one: each makes the next version; versions themselves never change."""
+    visitor = request.visitor
+    version = get_version(account=visitor.account, dataset_id=id)
+    key = request.GET.get("key")
+    example = get_example(account=visitor.account, version=version, key=key) if key is not None else None
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        try:
+            edit = _edit(request.POST, example)
+            rows = edited_rows(account=visitor.account, version=version, edit=edit)
+            made, is_new = add_version(
+                account=visitor.account, dataset=version.dataset, rows=rows, format="json", actor=visitor.actor
+            )
+        except Problem as problem:
+            errors = _errors_of(problem)
+        else:
+            said = f"That is version {made.number}." if is_new else f"Nothing has changed: it is version {made.number}."
+            messages.success(request, said)
+            return redirect(f"{reverse('console_dataset', args=[id])}?version={made.number}")
+    context = {
+        "dataset": version.dataset,
+        "version": version,
+        "example": example,
+        "fields": _fields(example, request.POST if errors else {}, errors),
+        "refused": errors.get("", ""),
+    }
+    return render(request, "console/datasets/edit.html", context, status=422 if errors else 200)
+
+
+def _fields(example: Example | None, sent: Mapping[str, Any], errors: Mapping[str, str]) -> list[FormField]:
+    fields = (
+        []
+        if example
+        else [FormField("id", "Id", value=str(sent.get("id", "")), error=errors.get("id", ""), is_required=True)]
+    )
+    for name in FIELDS:
+        now = getattr(example, name) if example else None
+        value = now if isinstance(now, str) else "" if now in (None, {}) else shown_json(now)
+        note = "A text as it is, or JSON." if name in ("input", "expected") else "JSON."
+        text = str(sent.get(name, value))
+        fields.append(
+            FormField(name, name.capitalize(), "textarea", value=text, error=errors.get(name, ""), help=note, rows=5)
+        )
+    return fields
+
+
+def _edit(post: Mapping[str, Any], example: Example | None) -> Edit:
+    if "remove" in post and example is not None:
+        return Edit(removed=frozenset({example.key}))
+    said = {name: _said(name, str(post.get(name, "")), example) for name in FIELDS}
+    if said["input"] is None:
+        raise Invalid(FieldError("/input", "Every example has an input."))
+    if example is not None:
+        return Edit(changed={example.key: said})
+    return Edit(added=({"id": str(post.get("id", "")).strip() or None, **said},))
+
+
+def _said(name: str, text: str, example: Example | None) -> Any:
+    """Read a field: a text as it is, unless the field held, or must hold, something else."""
+    text = text.replace("\r\n", "\n")
+    if not text.strip():
+        return None
+    was = getattr(example, name) if example else None
+    if name in ("input", "expected") and (isinstance(was, str) or was is None):
+        return text
+    return read_json_field(text, f"/{name}")
+
+
+def _errors_of(problem: Problem) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for error in problem.errors:
+        last = error.pointer.rpartition("/")[2]
+        found.setdefault(last if last in (*FIELDS, "id") else "", error.detail)
+    return found or {"": problem.detail}
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def delete(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Delete a dataset with all its versions once its name has been typed; refused while something uses it."""
+    visitor = request.visitor
+    found: Dataset = get_dataset(account=visitor.account, id=id)
+    error = ""
+    if request.method == "POST":
+        if is_confirmed(request, found.name):
+            try:
+                delete_dataset(account=visitor.account, dataset=found, actor=visitor.actor)
+            except NotFound:
+                raise
+            except Problem as problem:
+                error = problem.detail
+            else:
+                messages.success(request, f"{found.name} is deleted.")
+                return redirect("console_datasets")
+        else:
+            error = "That is another name."
+    field = FormField("confirm", f"Type {found.name} to confirm", error=error, is_required=True)
+    context = {"dataset": found, "field": field}
+    return render(request, "console/datasets/delete.html", context, status=422 if error else 200)

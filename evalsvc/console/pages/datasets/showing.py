@@ -1,0 +1,37 @@
+"""Examples in the cells of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.reports.words import text_of
+
+LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One example, each part cut."""
+
+    key: str
+    input: str
+    expected: str
+    contexts: str
+    metadata: str
+
+
+def shown_row(
+    key: str, sent: Any, expected: Any, contexts: Sequence[Any] | None, metadata: Mapping[str, Any]
+) -> ShownRow:
+    """Return an example for a table."""
+    about = ", ".join(f"{name}: {shortened_cell(text_of(value), 60)}" for name, value in metadata.items())
+    n = len(contexts or ())
+    held = f"{n} context{'' if n == 1 else 's'}" if n else "—"
+    return ShownRow(key, shortened_cell(text_of(sent)), shortened_cell(text_of(expected)), held, shortened_cell(about))
+
+
+def shortened_cell(text: str, longest: int = LONGEST) -> str:
+    """Return the beginning of a text that is too long for a cell."""
+    return text if len(text) <= longest else f"{text[:longest]}…"

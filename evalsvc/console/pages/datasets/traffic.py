@@ -1,0 +1,153 @@
+"""A dataset of captured traffic: samples found by filters become the examples of a new dataset or version."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.pages.datasets.showing import shown_row
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField
+from evalsvc.datasets.extending import extend_dataset
+from evalsvc.datasets.importers.reading import read_examples
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.datasets.selectors import get_dataset, list_datasets
+from evalsvc.datasets.services import create_dataset
+from evalsvc.evaluations.search.filters import evaluation_condition
+from evalsvc.evaluations.search.pages import requests_of, search_evaluations
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+
+MOST_SAMPLES, N_SHOWN, MOST_DATASETS = 500, 20, 200
+COLUMNS = ("input", "output", "contexts", "gold", "app")
+PERIODS = (("", "any time"), ("1", "the last day"), ("7", "the last 7 days"), ("30", "the last 30 days"))
+RESULTS = (("", "any"), ("pass", "passed"), ("fail", "failed"), ("error", "had an error"))
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def from_traffic(request: PageRequest) -> HttpResponse:
+    """Look for samples, show the first, and keep them."""
+    account = request.visitor.account
+    asked = {name: request.GET.get(name, "").strip() for name in ("app", "evaluator", "result", "period", "n")}
+    filters = filters_of(asked)
+    examples = captured_samples(account, filters, _limit(asked["n"]))
+    error = ""
+    if request.method == "POST":
+        try:
+            version = _kept(request, examples)
+        except NotFound:
+            raise
+        except Problem as problem:
+            error = problem.detail
+        else:
+            return redirect(f"{reverse('console_dataset', args=[version.dataset_id])}?version={version.number}")
+    context = {
+        "fields": _fields(asked),
+        "n": len(examples),
+        "rows": [
+            shown_row(one["id"], one["input"], one["expected"], one["contexts"], one["metadata"])
+            for one in examples[:N_SHOWN]
+        ],
+        "datasets": list_datasets(account=account)[:MOST_DATASETS],
+        "error": error,
+        "call": ApiCall("POST", "/v1/evaluations/search", body={"filters": filters, "limit": MOST_SAMPLES}),
+    }
+    return render(request, "console/datasets/traffic.html", context, status=422 if error else 200)
+
+
+def _limit(text: str) -> int:
+    return min(MOST_SAMPLES, max(1, int(text))) if text.isdecimal() and len(text) < 5 else 100
+
+
+def filters_of(asked: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what was asked for as filters of POST /v1/evaluations/search."""
+    filters: list[dict[str, Any]] = []
+    for name, column in (("app", "app"), ("evaluator", "evaluator_id")):
+        if asked[name]:
+            filters.append({"field": column, "operation": "eq", "value": asked[name]})
+    if asked["result"] in ("pass", "fail"):
+        filters.append({"field": "pass", "operation": "eq", "value": asked["result"] == "pass"})
+    elif asked["result"] == "error":
+        filters.append({"field": "status", "operation": "eq", "value": "error"})
+    if asked["period"] in dict(PERIODS) and asked["period"]:
+        # To the hour, so that the page that keeps finds what the page before it has shown.
+        hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+        since = hour - timedelta(days=int(asked["period"]))
+        filters.append({"field": "created_at", "operation": "ge", "value": since.isoformat()})
+    return filters
+
+
+def captured_samples(account: Account, filters: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """Return the samples whose evaluations meet the filters as examples, the newest first; each once."""
+    condition = evaluation_condition(filters)
+    columns = ("id", "request_id")
+    found = search_evaluations(account=account, condition=condition, limit=limit, columns=columns, shows="nothing")
+    ids = list(dict.fromkeys(row.request_id for row in found.rows))
+    requests = requests_of(account=account, request_ids=ids, columns=COLUMNS)
+    return [_example(id, requests[id]) for id in ids if id in requests and requests[id].input]
+
+
+def _example(id: int, row: Any) -> dict[str, Any]:
+    about = {"output": row.output, "app": row.app, "request_id": str(id)}
+    return {
+        "id": f"sample-{id}",
+        "input": row.input,
+        "expected": row.gold,
+        "contexts": row.contexts,
+        "metadata": {name: value for name, value in about.items() if value is not None},
+    }
+
+
+def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersion:
+    visitor, post = request.visitor, request.POST
+    if not examples:
+        raise Invalid(FieldError("/examples", "No sample is like this: there is nothing to keep."))
+    if post.get("dataset"):
+        dataset = get_dataset(account=visitor.account, id=_uuid(post["dataset"]))
+        version, is_new = extend_dataset(
+            account=visitor.account, dataset=dataset, examples=examples, actor=visitor.actor
+        )
+        said = f"is version {version.number} now" if is_new else "has all of them already"
+    else:
+        version = create_dataset(
+            account=visitor.account,
+            name=post.get("name", "").strip(),
+            rows=read_examples(examples),
+            format="json",
+            actor=visitor.actor,
+        )
+        said = f"is there, with {version.n_examples} examples"
+    messages.success(request, f"{version.dataset.name} {said}.")
+    return version
+
+
+def _uuid(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise NotFound from None
+
+
+def _fields(asked: Mapping[str, str]) -> list[FormField]:
+    return [
+        FormField("app", "App", value=asked["app"]),
+        FormField(
+            "evaluator", "Evaluator", value=asked["evaluator"], help="Its id, as history and evaluations show it."
+        ),
+        FormField("result", "Result", "select", value=asked["result"], options=RESULTS),
+        FormField("period", "When", "select", value=asked["period"], options=PERIODS),
+        FormField(
+            "n", "At most", "number", value=asked["n"], help=f"Evaluations, the newest first; up to {MOST_SAMPLES}."
+        ),
+    ]

@@ -1,0 +1,218 @@
+"""What people do to an experiment: start it; stop, resume, delete configs; clone one with changes; delete it all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.pages.experiments.json_fields import read_json_object, shown_json
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.fields import FormField
+from evalsvc.experiments.decisions.control import ACTIONS, RESUME, clone, control
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.queueing import enqueue_after_commit
+from evalsvc.experiments.selectors import get_config, get_plan, list_configs
+from evalsvc.experiments.services import delete_experiment, start_experiment
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import NotFound, Problem
+
+DONE_WORDS = {"stop": "Stopped", "resume": "Resumed", "delete": "Deleted"}
+
+
+@require_POST
+@console_page(role=EDITOR)
+def act(request: PageRequest, id: int) -> HttpResponse:
+    """Do what the pressed button says, to one config, to those that are ticked, or to all."""
+    plan = get_plan(account=request.visitor.account, id=id)
+    if request.POST.get("ticked") == "delete" and not is_confirmed(request, plan.experiment.name):
+        return _confirm_many(request, plan)
+    try:
+        messages.success(request, _done(request, plan))
+    except Problem as problem:
+        messages.error(request, problem.detail)
+    return redirect(_back(request, plan))
+
+
+def _done(request: PageRequest, plan: ExperimentPlan) -> str:
+    visitor = request.visitor
+    if "start" in request.POST:
+        start_experiment(account=visitor.account, plan=plan, actor=visitor.actor)
+        enqueue_after_commit()
+        return "The experiment runs."
+    name, ids = _asked(request)
+    if ids is not None and not ids:
+        return "Nothing was done: tick a config first."
+    effect = control(
+        account=visitor.account, experiment_id=plan.pk, action=ACTIONS[name], config_ids=ids, actor=visitor.actor
+    )
+    if ACTIONS[name] is RESUME:
+        enqueue_after_commit()
+    n, flying = len(effect.op.changed_ids), effect.op.n_in_flight
+    named = effect.configs[0].name if len(effect.configs) == 1 else f"{n} config{'' if n == 1 else 's'}"
+    return f"{DONE_WORDS[name]} {named}." + (f" {flying} answers on their way will be kept." if flying else "")
+
+
+def _asked(request: PageRequest) -> tuple[str, list[int] | None]:
+    """Return the act, and whom it is about: None for all."""
+    for name in ("stop", "resume"):
+        if (target := request.POST.get(name)) is not None:
+            return name, None if target == "all" else _ids([target])
+    name = request.POST.get("ticked", "")
+    if name not in DONE_WORDS:
+        raise NotFound
+    return name, _ids(request.POST.getlist("config"))
+
+
+def _ids(texts: Sequence[str]) -> list[int]:
+    if not all(is_bigint(text) for text in texts):
+        raise NotFound
+    return [int(text) for text in texts]
+
+
+def _back(request: PageRequest, plan: ExperimentPlan) -> str:
+    """Lead back to the same view of the board, at the config that the act was about."""
+    address = reverse("console_experiment", args=[plan.pk])
+    query = request.GET.urlencode()
+    place = request.POST.get("stop") or request.POST.get("resume") or ""
+    return f"{address}{f'?{query}' if query else ''}{f'#config-{place}' if place.isdecimal() else ''}"
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def delete_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
+    """Delete a config once its name has been typed."""
+    visitor = request.visitor
+    plan = get_plan(account=visitor.account, id=id)
+    config = get_config(account=visitor.account, experiment_id=id, id=config_id)
+    if request.method == "POST" and is_confirmed(request, config.name):
+        control(
+            account=visitor.account,
+            experiment_id=id,
+            action=ACTIONS["delete"],
+            config_ids=[config.pk],
+            actor=visitor.actor,
+        )
+        messages.success(request, f"{config.name} is deleted.")
+        return redirect("console_experiment", id=id)
+    detail = "It stops and is shown no more; it cannot be brought back. Its cost and its evidence are kept."
+    return _confirm(request, plan, config.name, f"Delete {config.name}", detail)
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def delete_all(request: PageRequest, id: int) -> HttpResponse:
+    """Delete an experiment once its name has been typed."""
+    visitor = request.visitor
+    plan = get_plan(account=visitor.account, id=id)
+    name = plan.experiment.name
+    if request.method == "POST" and is_confirmed(request, name):
+        delete_experiment(account=visitor.account, experiment=plan.experiment, actor=visitor.actor)
+        messages.success(request, f"{name} is deleted.")
+        return redirect("console_experiments")
+    detail = "Its configs, answers, scores and decisions go with it. What entered a history stays there."
+    return _confirm(request, plan, name, f"Delete {name}", detail)
+
+
+def _confirm_many(request: PageRequest, plan: ExperimentPlan) -> HttpResponse:
+    """Ask again before several configs go: by the name of the experiment, as they have many."""
+    ids = _ids(request.POST.getlist("config"))
+    configs = [row for row in list_configs(account=request.visitor.account, experiment_id=plan.pk) if row.pk in ids]
+    if not configs:
+        messages.error(request, "Nothing was done: tick a config first.")
+        return redirect("console_experiment", id=plan.pk)
+    named = ", ".join(config.name for config in configs)
+    detail = f"{named}: they stop and are shown no more, and cannot be brought back. Cost and evidence are kept."
+    title = f"Delete {len(configs)} config{'' if len(configs) == 1 else 's'}"
+    return _confirm(request, plan, plan.experiment.name, title, detail, configs=configs)
+
+
+def _confirm(
+    request: PageRequest, plan: ExperimentPlan, name: str, title: str, detail: str, configs: Sequence[Config] = ()
+) -> HttpResponse:
+    is_wrong = "confirm" in request.POST
+    field = FormField(
+        "confirm", f"Type {name} to confirm", is_required=True, error="That is another name." if is_wrong else ""
+    )
+    action = reverse("console_experiment_act", args=[plan.pk]) if configs else request.path
+    context = {"plan": plan, "title": title, "detail": detail, "field": field, "configs": configs, "action": action}
+    return render(request, "console/experiments/delete.html", context, status=422 if is_wrong else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def clone_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
+    """Ask for a name and the changed parameters, and clone."""
+    visitor = request.visitor
+    plan = get_plan(account=visitor.account, id=id)
+    config = get_config(account=visitor.account, experiment_id=id, id=config_id)
+    sent = {"name": request.POST.get("name", ""), "parameters": request.POST.get("parameters", "")}
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        try:
+            wanted = read_json_object(sent["parameters"], "/parameters")
+            changes = changed_parameters(config.parameters, wanted)
+            name = sent["name"].strip() or None
+            made = clone(account=visitor.account, config=config, name=name, changes=changes, actor=visitor.actor)
+        except Problem as problem:
+            errors = _errors_of(problem)
+        else:
+            enqueue_after_commit()
+            messages.success(request, f"{made.name} was made from {config.name}.")
+            return redirect(f"{reverse('console_experiment', args=[id])}#config-{made.pk}")
+    context = {
+        "plan": plan,
+        "config": config,
+        "fields": _clone_fields(config, sent if errors else {}, errors),
+        "refused": errors.get("", ""),
+    }
+    return render(request, "console/experiments/clone.html", context, status=422 if errors else 200)
+
+
+def _clone_fields(config: Config, sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
+    return [
+        FormField(
+            "name",
+            "Name",
+            value=sent.get("name", ""),
+            error=errors.get("name", ""),
+            help="Left empty, it is the name of the config with a number.",
+        ),
+        FormField(
+            "parameters",
+            "Parameters",
+            "textarea",
+            value=sent.get("parameters", shown_json(config.parameters)),
+            rows=16,
+            error=errors.get("parameters", ""),
+            help="JSON, as `parameters` in the API. What differs from the config is the change.",
+        ),
+    ]
+
+
+def _errors_of(problem: Problem) -> dict[str, str]:
+    """Put what was refused at the field that it is about."""
+    found: dict[str, str] = {}
+    for error in problem.errors:
+        rest = error.pointer.removeprefix("/changes").removeprefix("/parameters").removeprefix("/")
+        name = "name" if rest == "name" else "parameters"
+        said = f"{rest}: {error.detail}" if rest and name == "parameters" else error.detail
+        found[name] = f"{found[name]} {said}" if name in found else said
+    return found or {"": problem.detail}
+
+
+def changed_parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what differs; null for what was taken away."""
+    changed = {knob: value for knob, value in new.items() if knob not in old or not _is_same(old[knob], value)}
+    return changed | {knob: None for knob in old if knob not in new}
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)

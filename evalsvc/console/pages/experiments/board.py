@@ -1,0 +1,224 @@
+"""What the board of an experiment shows: a row for each config, with its interval on an axis that all share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.console.charts.series import MAX_SERIES, sample
+from evalsvc.console.pages.experiments.strips import Strip, strip_axis, strip_of
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import live_view
+from evalsvc.experiments.reporting.references import references_of
+from evalsvc.experiments.reporting.words import (
+    covers_words,
+    headline,
+    interval,
+    leads,
+    metric_words,
+    note_words,
+    number,
+    quantile_words,
+    seen_words,
+    set_words,
+    versus_words,
+)
+
+State = Config.State
+IN_THE_RACE = (State.RUNNING, State.COMPLETED)
+REASONS = {
+    "user": "by a person",
+    "policy": "by the policy",
+    "budget": "the budget is spent",
+    "error": "it kept failing",
+    "decided": "it has won",
+    "pause": "it waits at the end of a shard",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCell:
+    """One metric of one config in words: new data first, then this set."""
+
+    name: str
+    value: str
+    interval: str
+    covers: str
+    this_set: str
+    quantiles: Sequence[str]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRow:
+    """One config on the board."""
+
+    id: str
+    name: str
+    style: int
+    mark: SafeString
+    state: str
+    reason: str
+    is_leader: bool
+    n_done: int
+    n_to_do: int
+    n_error: int
+    n_reused: int
+    cost: str
+    parent: str
+    seen: str
+    strip: SafeString | None
+    shown: MetricCell
+    others: Sequence[MetricCell]
+    versus: str
+    asides: Sequence[str]
+    against: str | None
+    may_stop: bool
+    may_resume: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBoard:
+    """The whole board: the experiment's head, its rows, what was decided, and what they are held to."""
+
+    leads: str
+    head: Mapping[str, Any]
+    metric: str
+    metric_note: str
+    metrics: Sequence[str]
+    rows: Sequence[LiveRow]
+    axis: Strip
+    reference: float | None
+    decisions: Sequence[Mapping[str, Any]]
+    is_watched: bool
+    n_to_do: int
+    n_done: int
+
+
+def live_board_of(
+    plan: ExperimentPlan, ever: Sequence[Config], *, metric: str | None = None, sort: str = ""
+) -> LiveBoard:
+    """Read the live view and lay it out by one metric: the one that is named, else the primary one."""
+    view, references = live_view(plan, ever), references_of(plan)
+    metrics = {row["name"]: row for row in plan.metrics}
+    chosen: str = metric if metric is not None and metric in metrics else plan.primary_metric
+    reference = (references.get(chosen) or {}).get("value")
+    axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], reference)
+    names = {config["id"]: config["name"] for config in view["configs"]}
+    rows = [
+        _row(plan, config, i, chosen, axis, names, is_leader=view["leader"] == config["id"])
+        for i, config in enumerate(view["configs"])
+    ]
+    order = board_order_of(plan, view, chosen, sort)
+    return LiveBoard(
+        leads=leads(view["leader_settled"]),
+        head=view["experiment"],
+        metric=chosen,
+        metric_note=metric_words(metrics[chosen], references.get(chosen)),
+        metrics=[plan.primary_metric, *(name for name in metrics if name != plan.primary_metric)],
+        rows=sorted(rows, key=lambda row: order[row.id]),
+        axis=axis,
+        reference=reference,
+        decisions=view["decisions"],
+        is_watched=plan.state not in (ExperimentPlan.State.DONE, ExperimentPlan.State.FAILED),
+        n_to_do=plan.run_length * len(rows),
+        n_done=sum(row.n_done for row in rows),
+    )
+
+
+SORTS = {
+    "": "the leader first",
+    "name": "by name",
+    "arrival": "as they came",
+    "state": "by state",
+    "done": "by how far they are",
+    "cost": "by cost",
+}
+
+
+def board_order_of(plan: ExperimentPlan, view: Mapping[str, Any], metric: str, sort: str) -> dict[str, Any]:
+    """Return what the configs are sorted by, by their ids."""
+    high = next(row["higher_is_better"] for row in plan.metrics if row["name"] == metric)
+    keys: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+        "name": lambda config: (config["name"], int(config["id"])),
+        "arrival": lambda config: int(config["id"]),
+        "state": lambda config: (config["state"], config["name"]),
+        "done": lambda config: (-config["n_done"], config["name"]),
+        "cost": lambda config: (-config["cost"], config["name"]),
+    }
+
+    def leader_first(config: Mapping[str, Any]) -> Any:
+        return place_of(config, metric, high, view["leader"])
+
+    key = keys.get(sort, leader_first)
+    return {config["id"]: key(config) for config in view["configs"]}
+
+
+def is_racing(config: Mapping[str, object]) -> bool:
+    """Say whether a config stands for itself against the others; one that has won, or waits, does too."""
+    return config["state"] in IN_THE_RACE or config["stop_reason"] in ("decided", "pause")
+
+
+def place_of(config: Mapping[str, Any], metric: str, high: bool, leader: str | None) -> tuple[Any, ...]:
+    """Order configs: the leader, then the others in the race by their value, then those that are out of it."""
+    value = headline(config["metrics"][metric])["value"]
+    behind = (-value if high else value) if value is not None else float("inf")
+    return (config["id"] != leader, not is_racing(config), behind, int(config["id"]))
+
+
+def _row(
+    plan: ExperimentPlan,
+    config: Mapping[str, Any],
+    place: int,
+    metric: str,
+    axis: Strip,
+    names: Mapping[str, str],
+    *,
+    is_leader: bool,
+) -> LiveRow:
+    shown = config["metrics"][metric]
+    style = place % MAX_SERIES
+    versus, asides = versus_words(config["versus_leader"], names)
+    return LiveRow(
+        id=config["id"],
+        name=config["name"],
+        style=style,
+        mark=sample(style),
+        state=config["state"],
+        reason=REASONS.get(config["stop_reason"] or "", ""),
+        is_leader=is_leader,
+        n_done=config["n_done"],
+        n_to_do=plan.run_length,
+        n_error=config["n_error"],
+        n_reused=config["n_reused"],
+        cost=number(config["cost"]) if config["cost"] else "",
+        parent=names.get(config["parent_id"], "a deleted config") if config["parent_id"] else "",
+        seen=seen_words(shown, shown["seen_before_design"]),
+        strip=strip_of(axis, headline(shown), style, config["name"]),
+        shown=cell_of(metric, shown),
+        others=[cell_of(name, one) for name, one in config["metrics"].items() if name != metric],
+        versus=versus,
+        asides=asides,
+        against=(config["versus_leader"] or {}).get("config_id"),
+        may_stop=config["state"] in (State.QUEUED, State.RUNNING),
+        may_resume=config["state"] in (State.STOPPED, State.FAILED) and plan.state != ExperimentPlan.State.DRAFT,
+    )
+
+
+def cell_of(name: str, view: Mapping[str, Any]) -> MetricCell:
+    """Write one metric of one config in words."""
+    shown = headline(view)
+    lower, value, upper = shown["lower"], shown["value"], shown["upper"]
+    has_ends = None not in (lower, value, upper)
+    return MetricCell(
+        name=name,
+        value=number(value),
+        interval=interval(lower, upper) if has_ends else "",
+        covers=covers_words(view) if has_ends else "",
+        this_set=set_words(view),
+        quantiles=quantile_words(view),
+        note=note_words(view, shown),
+    )

@@ -1,0 +1,213 @@
+"""The form of a new experiment: its fields, and where each part of what the API takes stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.selectors import list_evaluators
+from evalsvc.console.parts.fields import FormField
+from evalsvc.datasets.selectors import list_datasets
+from evalsvc.experiments.definition.metrics import MEASURED_SOURCES
+from evalsvc.experiments.models import Config, Policy
+from evalsvc.judges.selectors import list_connections
+from evalsvc.rest.problems import FieldError
+
+MOST_DATASETS, MOST_BLOCKS = 200, 16
+POINTERS = {
+    "/name": "name",
+    "/plan/dataset_id": "dataset",
+    "/plan/dataset_version": "version",
+    "/plan/limit": "limit",
+    "/plan/policy": "policy",
+    "/plan/baseline": "baseline",
+    "/plan/seed": "seed",
+    "/plan/level": "level",
+    "/plan/num_shards": "num_shards",
+    "/plan/budget/queries": "budget_queries",
+    "/plan/budget/cost": "budget_cost",
+    "/plan/budget/seconds": "budget_seconds",
+    "/plan/epsilon": "epsilon",
+    "/plan/primary_metric": "m0-name",
+}
+CHAT = ("connection", "model", "prompt", "system", "temperature", "max_tokens")
+METRIC = ("name", "evaluator", "criteria", "source", "better")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldGroup:
+    """Fields that belong together: one config, or one metric."""
+
+    title: str
+    fields: Sequence[FormField]
+    error: str = ""
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSource:
+    """What selects offer: the account's datasets, connections and evaluators."""
+
+    datasets: Sequence[tuple[str, str]]
+    connections: Sequence[tuple[str, str]]
+    evaluators: Sequence[tuple[str, str]]
+
+
+def field_source(account: Account) -> FieldSource:
+    """Read what the account can choose from: three queries."""
+    datasets = [
+        (str(row.pk), f"{row.name} ({row.n_versions} versions)")
+        for row in list_datasets(account=account)[:MOST_DATASETS]
+    ]
+    connections = [(row.name, f"{row.name}: {row.model}") for row in list_connections(account=account)]
+    evaluators = [(row.evaluator_id, row.name or row.evaluator_id) for row in list_evaluators(account=account)]
+    return FieldSource(datasets, connections, sorted(evaluators))
+
+
+def plan_fields(source: FieldSource) -> list[FormField]:
+    """Return the fields of the plan."""
+    policies = [(value, f"{value}: {words}") for value, words in Policy.choices]
+    return [
+        FormField("name", "Name", is_required=True),
+        FormField("dataset", "Dataset", "select", options=[("", "choose"), *source.datasets], is_required=True),
+        FormField("version", "Version", "number", help="Left empty: the newest."),
+        FormField(
+            "limit", "Examples to ask", "number", help="Left empty: all. The first of the order that the seed draws."
+        ),
+        FormField(
+            "policy",
+            "Policy",
+            "select",
+            value=Policy.MANUAL,
+            options=policies,
+            help="Who stops a config that cannot win.",
+        ),
+        FormField(
+            "baseline", "Baseline", help="The name of the config that the others are compared with; empty: the leader."
+        ),
+    ]
+
+
+def budget_fields() -> list[FormField]:
+    """Return the fields of the budget, and those that few change."""
+    return [
+        FormField("budget_queries", "Queries at most", "number"),
+        FormField("budget_cost", "Cost at most", "number"),
+        FormField("budget_seconds", "Seconds at most", "number"),
+        FormField("level", "Level", "number", help="Empty: 0.95."),
+        FormField(
+            "num_shards", "Shards", "number", help="Parts of the examples; policies decide at their ends. Empty: 8."
+        ),
+        FormField("seed", "Seed", "number", help="Empty: 0."),
+        FormField("epsilon", "Smallest difference that matters", "number"),
+        FormField("start", "Start at once", "checkbox", value="on"),
+    ]
+
+
+def metric_fields(i: int, source: FieldSource) -> list[FormField]:
+    """Return the fields of one metric."""
+    sources = [("", "the evaluator's score"), ("pass", "whether it passed"), *((one, one) for one in MEASURED_SOURCES)]
+    return [
+        FormField(f"m{i}-name", "Name", value="quality" if i == 0 else "", help="The first one decides."),
+        FormField(f"m{i}-evaluator", "Evaluator", "select", options=[("", "none"), *source.evaluators]),
+        FormField(f"m{i}-criteria", "Profile", help="Empty: the evaluator as it is."),
+        FormField(f"m{i}-source", "What is read", "select", options=sources),
+        FormField(f"m{i}-better", "Better is", "select", value="high", options=[("high", "higher"), ("low", "lower")]),
+    ]
+
+
+def config_fields(i: int, source: FieldSource) -> list[FormField]:
+    """Return the fields of one config, of whatever kind."""
+    kinds = [(value, f"{value}: {words}") for value, words in Config.Kind.choices]
+    return [
+        FormField(f"c{i}-name", "Name"),
+        FormField(f"c{i}-kind", "Kind", "select", value=Config.Kind.CHAT, options=kinds),
+        FormField(f"c{i}-connection", "Connection (chat)", "select", options=[("", "none"), *source.connections]),
+        FormField(f"c{i}-model", "Model (chat)", help="Empty: the connection's own."),
+        FormField(
+            f"c{i}-prompt",
+            "Prompt (chat)",
+            "textarea",
+            rows=4,
+            help="A template: {{input}}, {{contexts}}, {{metadata.key}}.",
+        ),
+        FormField(f"c{i}-system", "System prompt (chat)", "textarea", rows=2),
+        FormField(f"c{i}-temperature", "Temperature (chat)", "number"),
+        FormField(f"c{i}-max_tokens", "Longest answer in tokens (chat)", "number"),
+        FormField(
+            f"c{i}-parameters",
+            "Further parameters",
+            "textarea",
+            rows=4,
+            help="JSON, as `parameters` in the API: of http `url`, `body`, `output`; of pipeline `nodes`.",
+        ),
+        FormField(
+            f"c{i}-search",
+            "Knobs to search",
+            "textarea",
+            rows=2,
+            help='JSON: each combination is a config of its own, as {"temperature": [0, 0.7]}.',
+        ),
+    ]
+
+
+def groups_of_fields(
+    prefix: str, title: str, n: int, make: Any, source: FieldSource, sent: Mapping[str, str], errors: Mapping[str, str]
+) -> list[FieldGroup]:
+    """Return the fields of n configs or metrics with what was sent, and what was wrong with it."""
+    return [
+        FieldGroup(
+            f"{title} {i + 1}", with_sent(make(i, source), sent, errors), errors.get(f"{prefix}{i}", ""), f"{prefix}{i}"
+        )
+        for i in range(n)
+    ]
+
+
+def with_sent(fields: Sequence[FormField], sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
+    """Return fields with what was sent, if anything was, and with their errors."""
+    return [
+        replace(
+            field,
+            value=sent.get(field.name, "" if sent and field.kind == "checkbox" else field.value),
+            error=errors.get(field.name, ""),
+        )
+        for field in fields
+    ]
+
+
+def errors_at_fields(errors: Sequence[FieldError]) -> dict[str, str]:
+    """Return what was refused, by the field of the form that it is about; under "" what is about none."""
+    found: dict[str, str] = {}
+    for error in errors:
+        name, said = _field_of(error)
+        found[name] = f"{found[name]} {said}" if name in found else said
+    return found
+
+
+def _field_of(error: FieldError) -> tuple[str, str]:
+    if error.pointer in POINTERS:
+        return POINTERS[error.pointer], error.detail
+    parts = error.pointer.strip("/").split("/")
+    if parts[:2] == ["plan", "metrics"] and len(parts) > 2:
+        return _of_metric(parts[2], parts[3:], error.detail)
+    if parts[0] == "configs" and len(parts) > 1:
+        return _of_config(parts[1], parts[2:], error.detail)
+    return "", f"{error.pointer}: {error.detail}" if error.pointer else error.detail
+
+
+def _of_metric(i: str, rest: Sequence[str], detail: str) -> tuple[str, str]:
+    if rest and rest[0] in METRIC:
+        return f"m{i}-{rest[0]}", detail
+    return f"m{i}", f"{'/'.join(rest)}: {detail}" if rest else detail
+
+
+def _of_config(i: str, rest: Sequence[str], detail: str) -> tuple[str, str]:
+    if rest and rest[0] == "parameters" and len(rest) > 1:
+        if rest[1] in CHAT and len(rest) == 2:
+            return f"c{i}-{rest[1]}", detail
+        return f"c{i}-parameters", f"{'/'.join(rest[1:])}: {detail}"
+    if rest and rest[0] in ("name", "kind", "search", "parameters", "nodes"):
+        return f"c{i}-{'parameters' if rest[0] == 'nodes' else rest[0]}", detail
+    return f"c{i}", f"{'/'.join(rest)}: {detail}" if rest else detail

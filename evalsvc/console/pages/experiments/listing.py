@@ -1,0 +1,100 @@
+"""The list of experiments: state, leader with its interval, progress and cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.experiments.words import STATES, state_markup
+from evalsvc.console.parts.addresses import address_with, choice, whole_choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.numbers import Number, number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
+from evalsvc.experiments.reporting.words import headline, number
+from evalsvc.experiments.selectors import list_plans
+from evalsvc.reports.page.elements import element, joined_parts
+
+ON_A_PAGE = 25
+COLUMNS = (
+    Column("Experiment"),
+    Column("State"),
+    Column("Leader, by the primary metric", kind="wide"),
+    Column("Answered", kind="figure"),
+    Column("Cost", kind="figure"),
+    Column("Started"),
+)
+
+
+@console_page()
+def experiments(request: PageRequest) -> HttpResponse:
+    """List the account's experiments, newest first."""
+    account = request.visitor.account
+    state = choice(request, "state", tuple(STATES), "")
+    text = request.GET.get("q", "")[:100]
+    rows = list_plans(account=account, state=state or None, text=text or None)
+    here = whole_choice(request, "page", 1)
+    found = list(rows[(here - 1) * ON_A_PAGE : here * ON_A_PAGE + 1])
+    has_more, found = len(found) > ON_A_PAGE, found[:ON_A_PAGE]
+    overviews = overviews_of(found)
+    table = PageTable(
+        "Experiments",
+        COLUMNS,
+        [_row(plan, overviews[plan.pk]) for plan in found],
+        is_walked=True,
+        empty="No experiment is like this.",
+    )
+    states = [("", "any"), *((value, value) for value in STATES)]
+    context: dict[str, Any] = {
+        "table": table,
+        "fields": [
+            FormField("q", "Name contains", value=text),
+            FormField("state", "State", "select", value=state, options=states),
+        ],
+        "previous": address_with(request, page=here - 1) if here > 1 else "",
+        "next": address_with(request, page=here + 1) if has_more else "",
+        "is_first": not found and not state and not text,
+        "call": ApiCall("GET", "/v1/experiments", {"limit": ON_A_PAGE}),
+    }
+    return render(request, "console/experiments/list.html", context)
+
+
+def _row(plan: ExperimentPlan, seen: ExperimentOverview) -> TableRow:
+    dataset = plan.dataset_version.dataset.name
+    about = f"{seen.n_configs} configs on {dataset}, version {plan.dataset_version.number}; {plan.policy}"
+    name = joined_parts([element("bdi", plan.experiment.name), element("span", about, class_="facts")])
+    cells = (
+        name,
+        state_markup(plan.state, f"{seen.n_running} running" if seen.n_running else ""),
+        _leader(plan, seen),
+        f"{seen.n_done} / {seen.n_to_do}",
+        number(seen.cost) if seen.cost else "—",
+        moment_markup(plan.started_at, timezone.now()),
+    )
+    return TableRow(cells, href=reverse("console_experiment", args=[plan.pk]))
+
+
+def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
+    if seen.leader is None or seen.figures is None:
+        return "nobody yet"
+    shown = headline(seen.figures)
+    number_of_leader = Number(
+        shown["value"],
+        shown["lower"],
+        shown["upper"],
+        n=seen.n,
+        level=plan.level,
+        covers="new_data" if shown["lower"] is not None else None,
+        low=min(0.0, shown["value"] or 0.0),
+        missing="" if shown["lower"] is not None else "no interval",
+    )
+    about = element("span", element("bdi", seen.leader.name), class_="facts")
+    return joined_parts([about, number_markup(number_of_leader)])

@@ -1,0 +1,164 @@
+"""A new experiment by form: the same body as `POST /v1/experiments`, previewed with its cost, refused at the field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.pages.experiments.form_fields import (
+    CHAT,
+    MOST_BLOCKS,
+    budget_fields,
+    config_fields,
+    errors_at_fields,
+    field_source,
+    groups_of_fields,
+    metric_fields,
+    plan_fields,
+    with_sent,
+)
+from evalsvc.console.pages.experiments.json_fields import read_json_object
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.experiments.planning import PlannedExperiment, preview_experiment, read_experiment
+from evalsvc.experiments.queueing import enqueue_after_commit
+from evalsvc.experiments.services import create_experiment
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+
+NUMBERS = ("limit", "seed", "level", "num_shards", "epsilon")
+BUDGET = ("queries", "cost", "seconds")
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def new_experiment(request: PageRequest) -> HttpResponse:
+    """Ask for an experiment; preview it, or make it."""
+    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    n_configs, n_metrics = _count(sent, "n_configs", 2), _count(sent, "n_metrics", 1)
+    if "add_config" in sent or "add_metric" in sent:
+        n_configs = min(MOST_BLOCKS, n_configs + ("add_config" in sent))
+        n_metrics = min(MOST_BLOCKS, n_metrics + ("add_metric" in sent))
+        return _form(request, sent, n_configs, n_metrics)
+    if request.method != "POST":
+        start = {"dataset": request.GET.get("dataset", "")} if request.GET.get("dataset") else {}
+        return _form(request, start and {**start, "start": "on"}, n_configs, n_metrics)
+    try:
+        body = experiment_body_of(sent, n_configs, n_metrics)
+        planned = read_experiment(account=request.visitor.account, epoch=None, sent=body)
+        if "preview" in sent:
+            found = preview_experiment(account=request.visitor.account, planned=planned)
+            return _form(request, sent, n_configs, n_metrics, preview=found, body=body)
+        return _made(request, planned)
+    except Problem as problem:
+        errors = errors_at_fields(problem.errors) or {"": problem.detail}
+        return _form(request, sent, n_configs, n_metrics, errors=errors)
+
+
+def _made(request: PageRequest, planned: PlannedExperiment) -> HttpResponse:
+    visitor, body = request.visitor, planned.body
+    start = bool(body["plan"]["start"])
+    made = create_experiment(
+        account=visitor.account,
+        name=body["name"],
+        plan=planned.spec,
+        candidates=planned.candidates,
+        start=start,
+        actor=visitor.actor,
+    )
+    if start:
+        enqueue_after_commit()
+    messages.success(request, f"{made.name} {'runs' if start else 'is a draft; start it when it is right'}.")
+    return redirect("console_experiment", id=made.pk)
+
+
+def _form(
+    request: PageRequest,
+    sent: Mapping[str, str],
+    n_configs: int,
+    n_metrics: int,
+    *,
+    errors: Mapping[str, str] | None = None,
+    preview: Mapping[str, Any] | None = None,
+    body: Mapping[str, Any] | None = None,
+) -> HttpResponse:
+    source, found = field_source(request.visitor.account), errors or {}
+    context = {
+        "plan_fields": with_sent(plan_fields(source), sent, found),
+        "budget_fields": with_sent(budget_fields(), sent, found),
+        "metrics": groups_of_fields("m", "Metric", n_metrics, metric_fields, source, sent, found),
+        "configs": groups_of_fields("c", "Config", n_configs, config_fields, source, sent, found),
+        "n_configs": n_configs,
+        "n_metrics": n_metrics,
+        "refused": found.get("", ""),
+        "n_errors": len(found),
+        "preview": preview,
+        "has_datasets": bool(source.datasets),
+        "call": ApiCall("POST", "/v1/experiments", body=body or {"name": "…", "plan": {}, "configs": []}),
+    }
+    return render(request, "console/experiments/new.html", context, status=422 if errors else 200)
+
+
+def experiment_body_of(sent: Mapping[str, str], n_configs: int, n_metrics: int) -> dict[str, Any]:
+    """Return the body that the API takes. Raises Invalid, with the API's pointers, for what is no number or no JSON."""
+    budget = {name: _number(sent, f"budget_{name}", f"/plan/budget/{name}") for name in BUDGET}
+    plan: dict[str, Any] = {
+        "dataset_id": sent.get("dataset", ""),
+        "dataset_version": _number(sent, "version", "/plan/dataset_version"),
+        "metrics": [metric for i in range(n_metrics) if (metric := _metric(sent, i))],
+        "policy": sent.get("policy", ""),
+        "baseline": sent.get("baseline", "").strip() or None,
+        "budget": {name: value for name, value in budget.items() if value is not None},
+        "start": bool(sent.get("start")),
+    }
+    numbers = {name: _number(sent, name, f"/plan/{name}") for name in NUMBERS}
+    plan |= {name: value for name, value in numbers.items() if value is not None}
+    configs = [config for i in range(n_configs) if (config := _config(sent, i))]
+    return {"name": sent.get("name", "").strip(), "plan": plan, "configs": configs}
+
+
+def _metric(sent: Mapping[str, str], i: int) -> dict[str, Any] | None:
+    said = {name: sent.get(f"m{i}-{name}", "").strip() for name in ("name", "evaluator", "criteria", "source")}
+    if not said["evaluator"] and not said["source"]:
+        return None
+    metric: dict[str, Any] = {name: value for name, value in said.items() if value}
+    metric.setdefault("name", said["source"] or said["evaluator"])
+    return {**metric, "higher_is_better": sent.get(f"m{i}-better") != "low"}
+
+
+def _config(sent: Mapping[str, str], i: int) -> dict[str, Any] | None:
+    at, kind = f"c{i}-", sent.get(f"c{i}-kind", "")
+    if not any(value.strip() for name, value in sent.items() if name.startswith(at) and name != f"{at}kind"):
+        return None
+    parameters: dict[str, Any] = {}
+    if kind == "chat":
+        parameters = {name: value for name in CHAT if (value := sent.get(f"{at}{name}", "").strip())}
+        for name in ("temperature", "max_tokens"):
+            if name in parameters:
+                parameters[name] = _number(sent, f"{at}{name}", f"/configs/{i}/parameters/{name}")
+    parameters |= read_json_object(sent.get(f"{at}parameters", ""), f"/configs/{i}/parameters")
+    config: dict[str, Any] = {"kind": kind, "parameters": parameters}
+    if name := sent.get(f"{at}name", "").strip():
+        config["name"] = name
+    if search := read_json_object(sent.get(f"{at}search", ""), f"/configs/{i}/search"):
+        config["search"] = search
+    return config
+
+
+def _number(sent: Mapping[str, str], name: str, pointer: str) -> int | float | None:
+    text = sent.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        raise Invalid(FieldError(pointer, "Write a number.")) from None
+
+
+def _count(sent: Mapping[str, str], name: str, default: int) -> int:
+    text = sent.get(name, "")
+    return min(MOST_BLOCKS, max(1, int(text))) if text.isdecimal() and len(text) < 4 else default

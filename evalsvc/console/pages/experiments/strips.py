@@ -1,0 +1,62 @@
+"""Intervals in the rows of a table, on one axis for all rows, with the line that they are held to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.console.charts.figure import percent, picture
+from evalsvc.console.charts.scales import Axis, PlacedAxis, placed_axis
+from evalsvc.console.charts.series import marker, series_class
+from evalsvc.experiments.reporting.words import interval, number
+from evalsvc.reports.page.elements import element
+
+HEIGHT, MIDDLE = 22.0, 11.0
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The axis of all strips, and where the line across them stands."""
+
+    placed: PlacedAxis
+    reference: float | None
+    is_empty: bool
+
+    @property
+    def low(self) -> str:
+        """Return the number at the left end."""
+        return number(self.placed.reach.low)
+
+    @property
+    def high(self) -> str:
+        """Return the number at the right end."""
+        return number(self.placed.reach.high)
+
+
+def strip_axis(views: Sequence[Mapping[str, Any]], reference: float | None = None) -> Strip:
+    """Return an axis that holds every interval, and the reference."""
+    ends = [view[name] for view in views for name in ("lower", "value", "upper") if view[name] is not None]
+    return Strip(placed_axis(Axis(""), [*ends, reference]), reference, not ends)
+
+
+def strip_of(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> SafeString | None:
+    """Draw one interval; None while there is no value."""
+    lower, value, upper = view["lower"], view["value"], view["upper"]
+    if value is None:
+        return None
+    parts = []
+    if axis.reference is not None:
+        at = percent(axis.placed.share(axis.reference))
+        parts.append(element("line", class_="mark", x1=at, x2=at, y1=0, y2=HEIGHT))
+    has_ends = lower is not None and upper is not None
+    if has_ends:
+        ends = {"x1": percent(axis.placed.share(lower)), "x2": percent(axis.placed.share(upper))}
+        parts.append(element("line", class_="range", y1=MIDDLE, y2=MIDDLE, **ends))
+    said = f"{name}: {number(value)} {interval(lower, upper) if has_ends else 'without an interval'}"
+    dot = marker(style, percent(axis.placed.share(value)), f"{MIDDLE:g}", said)
+    parts.append(element("g", dot, class_="dots"))
+    whole = element("g", *parts, class_=series_class(style))
+    return picture(whole, height=HEIGHT, says=said, class_="strip")

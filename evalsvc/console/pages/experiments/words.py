@@ -1,0 +1,71 @@
+"""States and decisions as pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.words import number
+from evalsvc.reports.page.elements import element, joined_parts
+
+STATES = tuple(ExperimentPlan.State.values)
+TONES = {
+    "running": "live",
+    "queued": "live",
+    "completed": "good",
+    "done": "good",
+    "stopped": "warn",
+    "idle": "warn",
+    "failed": "bad",
+}
+WHY = {
+    "evidence": "the evidence against it has passed the threshold",
+    "futility": "it could not catch up any more on the examples that were left",
+    "epsilon": "it is not better than the leader by more than the smallest difference that matters",
+    "fast": "the paired test spoke against it",
+    "halving": "it was not in the better half at the end of a shard",
+    "decided": "it is the last one in the race",
+    "budget": "the budget is spent",
+    "error": "it kept failing",
+    "abort": "an answer failed, and the plan says to stop then",
+    "pause": "it waits at the end of a shard for a person",
+    "resumed": "a person let it go on",
+}
+EVIDENCE = {
+    "e_value": "evidence (e-value)",
+    "threshold": "evidence that was asked for",
+    "n": "examples compared",
+    "n_plus": "examples on which the other was better",
+    "n_minus": "examples on which it was better",
+    "difference": "difference on these examples",
+    "remaining": "examples that were left",
+}
+
+
+def state_markup(state: str, about: str = "") -> SafeString:
+    """Return a state as a badge: its word says it, its colour repeats it."""
+    badge = element("span", state, class_=f"badge {TONES.get(state, '')}".strip())
+    return joined_parts([badge, element("span", about, class_="facts") if about else None])
+
+
+def decision_words(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a decision in words: what was done to whom, why, and the evidence that it rested on."""
+    verb = "went on" if decision["reason"] == "resumed" else "was stopped"
+    against = f", as {decision['against']} is better" if decision["against"] and verb == "was stopped" else ""
+    flying, why = decision["n_in_flight"], WHY.get(decision["reason"], decision["reason"])
+    return {
+        "at": decision["created_at"],
+        "config": decision["config"],
+        "says": f"{verb} after {decision['watermark']} examples{against}: {why}."
+        + (f" {flying} answers on their way were kept." if flying else ""),
+        "evidence": [
+            (EVIDENCE.get(name, name.replace("_", " ")), _value(value)) for name, value in decision["evidence"].items()
+        ],
+    }
+
+
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, int | float) else str(value)

@@ -1,0 +1,162 @@
+"""The page of a comparison: the verdict, the pairs behind it, labels in place, a gate from here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.console.pages.compare.differing import marked_texts
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.tenancy.scope import APP
+from tests.admin.conftest import HOSTILE
+from tests.conftest import Caller
+from tests.console.comparing import answered, ids
+from tests.console.conftest import Visitor
+from tests.factories import make_dataset, make_experiment, ok
+
+NO_QUERIES = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "SELECT set_config")
+
+
+def compared(visitor: Visitor, made: Any, **query: str) -> str:
+    a, b = ids(made)
+    return visitor.text("compare", a=a, b=b, **query)
+
+
+def shown_keys(text: str) -> list[str]:
+    return re.findall(r"Example <bdi>(e\d+)</bdi>", text)
+
+
+def test_the_difference_has_the_interval_of_the_api(reader: Visitor, alice: Caller) -> None:
+    made = answered(alice, {"e1"}, {"e2", "e3", "e4"})
+    a, b = ids(made)
+    found = ok(alice.get(f"/v1/compare?a={a}&b={b}"))["comparison"]
+    text = compared(reader, made)
+    assert f"[{found['lower']:.4g}, {found['upper']:.4g}]" in text
+    assert "The difference between new prompt and old prompt may be chance." in text
+    assert "On this set it is +0.100 exactly" in text
+
+
+def test_a_clear_difference_is_said_in_words(reader: Visitor, alice: Caller) -> None:
+    made = answered(alice, set(), {f"e{i}" for i in range(40)}, n=60)
+    text = compared(reader, made)
+    assert "new prompt is better than old prompt." in text and "passes" in text
+
+
+def test_without_a_range_the_page_says_why_there_is_no_verdict(reader: Visitor, alice: Caller) -> None:
+    metrics = [{"name": "accuracy", "evaluator": "exact-match"}, {"name": "ms", "source": "latency_ms"}]
+    made = answered(alice, {"e1"}, {"e2"}, metrics=metrics)
+    text = compared(reader, made, metric="ms")
+    assert "Nothing to compare yet" in text or "has no declared range" in text
+
+
+@pytest.mark.parametrize(
+    ("show", "keys"), [("worse", {"e1"}), ("better", {"e2", "e3"}), ("differ", {"e1", "e2", "e3"})]
+)
+def test_the_discordant_pairs_stand_behind_the_number(
+    reader: Visitor, alice: Caller, show: str, keys: set[str]
+) -> None:
+    made = answered(alice, {"e1"}, {"e2", "e3"})
+    text = compared(reader, made, show=show)
+    assert set(shown_keys(text)) == keys
+    for key in keys:
+        assert f"question {key[1:]}" in text and f"right {key[1:]}" in text
+
+
+def test_slices_have_differences_and_narrow_the_examples(reader: Visitor, alice: Caller) -> None:
+    made = answered(alice, {"e1"}, {"e2", "e3"})
+    text = compared(reader, made, by="metadata.topic", label="t1", show="differ")
+    assert set(shown_keys(text)) == {"e1", "e3"}
+    assert "1 better, 1 worse" in text and "1 better, 0 worse" in text
+
+
+def test_the_matrix_shows_configs_beside_each_other(reader: Visitor, alice: Caller) -> None:
+    three = [{"name": name, "kind": "push"} for name in ("new prompt", "old prompt", "third")]
+    made = answered(alice, {"e1"}, {"e2"}, {"e3"}, configs=three)
+    a, b, third = ids(made)
+    text = reader.text("compare", a=a, b=b, also=third, view="matrix")
+    assert "wrong e1" in text and "wrong e2" in text and "wrong e3" in text
+    assert text.count('<th scope="col"><bdi>') == 3
+
+
+def test_the_words_that_only_one_has_are_marked() -> None:
+    one, other = marked_texts("the cat sat <b>", "the dog sat <b>")
+    assert (one, other) == (
+        "the <mark>cat</mark> sat &lt;b&gt;",
+        "the <mark>dog</mark> sat &lt;b&gt;",
+    )
+
+
+def test_an_answer_is_labelled_in_place(editor: Visitor, alice: Caller) -> None:
+    made = answered(alice, {"e1"}, {"e2"})
+    here = f"/console/compare?a={ids(made)[0]}&b={ids(made)[1]}"
+    assert "Make the question" in compared(editor, made)
+    editor.post("compare/question", experiment=made["id"], next=here)
+    (criteria,) = AnnotationCriteria.everything.using("system").filter(account=alice.account)
+    output = ok(alice.get(f"/v1/experiments/{made['id']}/results?limit=1"))["results"][0]["id"]
+    answer = editor.post("compare/label", output=output, criteria=criteria.pk, value="fail", next=here)
+    assert answer["Location"] == f"{here}#answer-{output}"
+    row = Evaluation.objects.using("system").get(account=alice.account, log_id=f"output-{output}")
+    assert (row.passed, str(row.experiment_id)) == (False, made["id"])
+    text = "".join(compared(editor, made, page=page) for page in ("1", "2", "3"))
+    assert text.count("label: fail") == 1
+
+
+def test_a_gate_is_asked_from_here_and_shown_with_its_evidence(editor: Visitor, alice: Caller) -> None:
+    made = answered(alice, set(), {f"e{i}" for i in range(30)}, n=60)
+    a, b = ids(made)
+    sides = {"candidate_experiment": made["id"], "candidate_config": a}
+    sides |= {"baseline_experiment": made["id"], "baseline_config": b}
+    rule = {"rule_metric": "accuracy", "kind": "better_by", "limit": "0.1", "looks": "one", "metric_name": "accuracy"}
+    here = f"/console/compare?a={a}&b={b}"
+    wrong = editor.post("compare/gate", **sides, **rule | {"limit": "much"}, next=here)
+    assert wrong.status_code == 422 and "Write a number" in wrong.content.decode()
+    answer = editor.post("compare/gate", **sides, **rule, next=here)
+    assert answer.status_code == 302
+    (gate,) = ok(alice.get("/v1/gates"))["gates"]
+    assert answer["Location"] == f"{here}&gate={gate['id']}#gate"
+    text = compared(editor, made, gate=gate["id"])
+    rule_found = ok(alice.get(f"/v1/gates/{gate['id']}"))["gate"]["rules"][0]
+    assert gate["outcome"] in text and f"[{rule_found['lower']:.4g}, {rule_found['upper']:.4g}]" in text
+
+
+def test_a_reader_labels_nothing_and_asks_no_gate(reader: Visitor, alice: Caller) -> None:
+    made = answered(alice, {"e1"}, {"e2"})
+    text = compared(reader, made)
+    assert "Ask the gate" not in text and "Make the question" not in text
+    for act in ("label", "question", "gate"):
+        assert reader.post(f"compare/{act}", experiment=made["id"]).status_code == 403
+
+
+def test_a_stranger_finds_no_comparison(stranger: Visitor, alice: Caller) -> None:
+    made = answered(alice, {"e1"}, {"e2"})
+    a, b = ids(made)
+    assert stranger.get("compare", a=a, b=b).status_code == 404
+    output = ok(alice.get(f"/v1/experiments/{made['id']}/results?limit=1"))["results"][0]["id"]
+    assert stranger.post("compare/label", output=output, value="pass").status_code == 404
+    assert "new prompt" not in stranger.text("compare")
+
+
+def test_what_cannot_be_compared_is_said(reader: Visitor, alice: Caller) -> None:
+    made = answered(alice, {"e1"}, {"e2"})
+    answer = reader.get("compare", a=ids(made)[0], b=ids(made)[0])
+    assert answer.status_code == 422 and "Both are the same config" in answer.content.decode()
+
+
+def test_hostile_answers_stay_text_and_queries_are_few(editor: Visitor, alice: Caller) -> None:
+    from tests.experiments.pushing import Runner
+
+    two = [{"name": "new prompt", "kind": "push"}, {"name": "old prompt", "kind": "push"}]
+    rows = [{"id": f"e{i}", "input": HOSTILE, "expected": "x", "metadata": {"topic": HOSTILE}} for i in range(6)]
+    made = make_experiment(alice, make_dataset(alice, rows), two)
+    Runner(alice, made, 0).run(lambda e: HOSTILE)
+    Runner(alice, made, 1).run(lambda e: "x")
+    with CaptureQueriesContext(connections[APP]) as queries:
+        text = compared(editor, made)
+    assert "&lt;script&gt;" in text and "<script>alert(1)" not in text
+    shown = [one["sql"][:80] for one in queries if not one["sql"].startswith(NO_QUERIES)]
+    assert len(shown) <= 20, shown
