@@ -93,7 +93,7 @@ def test_it_asks_the_database_few_questions(reader: Visitor, three: list[str]) -
 def test_the_export_has_the_same_rows(reader: Visitor, alice: Caller, three: list[str]) -> None:
     kept(alice, "exact-match", input="=HYPERLINK(1)", output="x", gold_answer="y", app="bot")
     answer = reader.get("evaluations/export.csv", app="bot")
-    lines = answer.content.decode().splitlines()
+    lines = b"".join(answer.streaming_content).decode().splitlines()
 
     assert "attachment" in answer["Content-Disposition"]
     assert len(lines) == 3
@@ -127,4 +127,5 @@ def test_a_new_account_is_told_the_next_step(reader: Visitor) -> None:
 
 def test_a_stranger_sees_none_of_it(stranger: Visitor, three: list[str]) -> None:
     assert ids_on(stranger.text("evaluations")) == []
-    assert three[0] not in stranger.get("evaluations/export.csv").content.decode()
+    assert three[0].encode() not in b"".join(stranger.get("evaluations/export.csv").streaming_content)
+    assert stranger.get("evaluations/export.csv", min="many").status_code == 422

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.console.pages.playground import running
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.evaluations import HOSTILE, kept
@@ -67,6 +68,20 @@ def test_an_evaluator_that_cannot_answer_says_why(editor: Visitor) -> None:
     page = editor.post("playground", **LEAK, **{"evaluator-0": "nobody", "evaluator-1": "judge"}).content.decode()
     assert "unknown_evaluator" in page
     assert page.count("! no score") == 2
+
+
+def test_what_is_unfinished_is_looked_at_again(editor: Visitor, stranger: Visitor, monkeypatch: Any) -> None:
+    for name in ("WAIT", "WAIT_AGAIN"):
+        monkeypatch.setattr(running, name, "wait=0")
+    sent = LEAK | {"evaluator-0": "toxicity", "evaluator-1": "pii"}
+    page = editor.post("playground", **sent).content.decode()
+    again = re.search(r'hx-get="/console/(playground/runs/\d+)"', page)
+
+    assert again and "still running" in page and "✗ failed" in page
+    assert "still running" in editor.text(again[1])
+    part = editor.client.get(f"/console/{again[1]}", headers={"HX-Request": "true"}).content.decode()
+    assert part.startswith('<div id="answers"')
+    assert stranger.get(again[1]).status_code == 404
 
 
 def test_it_begins_with_an_evaluation(reader: Visitor, alice: Caller) -> None:

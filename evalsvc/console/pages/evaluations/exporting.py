@@ -7,8 +7,6 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Q
-
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.evaluations.filters import AskedFilters
 from evalsvc.console.pages.evaluations.verdicts import shown_score
@@ -16,6 +14,7 @@ from evalsvc.datasets.exports import guarded
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations
 from evalsvc.evaluations.search.samples import VERDICT_COLUMNS
+from evalsvc.tenancy.scope import account_scope
 
 MAX_ROWS = 10_000
 PART = 500
@@ -27,20 +26,31 @@ TEXTS = ("input", "output")
 
 
 def csv_of(*, account: Account, asked: AskedFilters) -> Iterator[bytes]:
-    """Yield a header and the newest MAX_ROWS rows, part by part. Within the account's scope."""
+    """Yield a header and the newest MAX_ROWS rows, part by part.
+
+    Each part has a transaction of its own, so that a slow reader holds no connection, and no more than a part of the
+    texts is held at a time.
+    """
     yield _line(HEAD)
-    condition = evaluation_condition(asked.filters) if asked.filters else Q()
     cursor, n = None, 0
     while n < MAX_ROWS:
-        page = search_evaluations(
-            account=account, condition=condition, limit=min(PART, MAX_ROWS - n), cursor=cursor, shows="inputs",
-            columns=(*VERDICT_COLUMNS, "explanation"),
-        )  # fmt: skip
-        texts = requests_of(account=account, request_ids=[row.request_id for row in page.rows], columns=TEXTS)
-        yield b"".join(_line(_cells(row, texts.get(row.request_id))) for row in page.rows)
-        n, cursor = n + len(page.rows), page.next_cursor
+        with account_scope(account.pk):
+            rows, texts, cursor = _part(account, asked, cursor, min(PART, MAX_ROWS - n))
+        yield b"".join(_line(_cells(row, texts.get(row.request_id))) for row in rows)
+        n += len(rows)
         if cursor is None:
             return
+
+
+def _part(
+    account: Account, asked: AskedFilters, cursor: str | None, limit: int
+) -> tuple[list[Any], dict[int, Any], str | None]:
+    page = search_evaluations(
+        account=account, condition=evaluation_condition(asked.filters), limit=limit, cursor=cursor, shows="inputs",
+        columns=(*VERDICT_COLUMNS, "explanation"),
+    )  # fmt: skip
+    texts = requests_of(account=account, request_ids=[row.request_id for row in page.rows], columns=TEXTS)
+    return page.rows, texts, page.next_cursor
 
 
 def _cells(row: Any, texts: Any) -> tuple[object, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -20,9 +20,11 @@ from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark,
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.inputs import stored_sample
-from evalsvc.rest.problems import Invalid, NotFound, Problem
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+from evalsvc.tenancy.scope import account_scope
 
 MAX_DATASETS = 200
 LARGEST_ID = 2**63 - 1
@@ -54,15 +56,19 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
 
 
 @require_safe
-@console_page()
+@console_page(scoped=False)
 def export_page(request: PageRequest) -> HttpResponse:
     """Answer the rows of the same filters as a file."""
-    asked = read_filters(request.GET.dict(), timezone.now())
+    account, asked = request.visitor.account, read_filters(request.GET.dict(), timezone.now())
     if asked.errors:
-        raise Invalid
-    answer = HttpResponse(b"".join(csv_of(account=request.visitor.account, asked=asked)), content_type="text/csv")
+        raise Invalid(*(FieldError(f"/{name}", said) for name, said in asked.errors.items()))
+    with account_scope(account.pk):
+        # What cannot be read is told before the file begins.
+        evaluation_condition(asked.filters)
+    answer = StreamingHttpResponse(csv_of(account=account, asked=asked), content_type="text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = 'attachment; filename="evaluations.csv"'
-    return answer
+    # No answer that streams is an HttpResponse by its type; what a page does with one is done with it.
+    return cast(HttpResponse, answer)
 
 
 @require_safe

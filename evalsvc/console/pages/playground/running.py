@@ -19,6 +19,7 @@ from evalsvc.evaluations.wire.request import fingerprint, read_call
 
 WAIT = "wait=15"
 """As long as a page may take; what is unfinished then is looked at again."""
+WAIT_AGAIN = "wait=2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
 
 def run_again(account: Account, id: int) -> TriedSample:
     """Return how far a run has come. Raises NotFound for missing and foreign."""
-    answer = answer_again(account.pk, id, read_prefer("wait=2"))
+    answer = answer_again(account.pk, id, read_prefer(WAIT_AGAIN))
     return _tried(orjson.loads(answer.body), None)
 
 

@@ -13,7 +13,7 @@ from evalsvc.console.pages.traces.scores import scores_of_trace
 from evalsvc.console.pages.traces.searching import read_trace_filters, trace_fields, traces_table
 from evalsvc.console.pages.traces.tree import flat, totals, tree_of
 from evalsvc.console.parts.addresses import address_with, whole_choice
-from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.calls import KEY, ApiCall, base_address
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.listing import search_traces
@@ -21,6 +21,8 @@ from evalsvc.telemetry.selectors import get_trace
 
 PAGE = 50
 MAX_SPANS = 500
+COMMAND = f"export OTEL_EXPORTER_OTLP_ENDPOINT={{0}} OTEL_EXPORTER_OTLP_HEADERS=X-API-KEY=${KEY}"
+"""What an exporter reads; the key is taken from the environment."""
 
 
 @require_safe
@@ -41,6 +43,7 @@ def traces_page(request: PageRequest) -> HttpResponse:
             refusal = f"{problem.detail} {problem.row.remedy}"
     call = ApiCall("POST", "/v1/otel/spans/search", body={"filters": asked.filters, "limit": PAGE})
     context = {
+        "command": COMMAND.format(base_address(request)),
         "fields": trace_fields(asked),
         "table": table,
         "refusal": refusal,
