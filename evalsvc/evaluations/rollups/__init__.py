@@ -1,1 +1,1 @@
-"""DayCounts by day of an account's evaluations: kept, read, and recounted."""
+"""Counts by day of an account's evaluations: kept, read, and recounted."""

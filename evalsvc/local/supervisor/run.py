@@ -15,6 +15,7 @@ from pathlib import Path
 from evalsvc.local.draining import DRAIN_FILE_VARIABLE, refuse_malformed_drain
 from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
 from evalsvc.local.embedded.urls import DatabaseUrls
+from evalsvc.local.process import kill_tree, spawn
 from evalsvc.local.supervisor import demo, demo_account, roster
 from evalsvc.local.supervisor.aside import ask_in_child
 from evalsvc.local.supervisor.backends import Backends, application_secrets, child_environment
@@ -118,10 +119,19 @@ class Start:
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
+        is_first = self.options.demo and demo_account.kept_values(self.home / "demo.json") is None
         account = self._prepare(urls, owner_env)
         roster.go_file(self.home).touch()
         self._wait_for(service)
         self._tell(url if front is None else self._wait_for_front(front), account)
+        if is_first:
+            self._fill_history(owner_env)
+
+    def _fill_history(self, env: Mapping[str, str]) -> None:
+        """Give a new demo something to look at, beside the service that is ready; nobody waits for it."""
+        command = roster.python("manage.py", "seed_demo_history", checkout=self.options.checkout, env=env)
+        process = spawn(command, self.home / "logs" / "demo-history.log")
+        self.resources.callback(kill_tree, process)
 
     def _tell(self, url: str, account: Mapping[str, str]) -> None:
         """Say where the service is, and what else somebody needs who calls it."""
