@@ -98,7 +98,7 @@ class Client(Resources):
         if isinstance(runnable, Pipeline):
             # Stored written out, so that whoever reads the dataset sees which component got what.
             inputs = [runnable.expand(one) for one in as_list(inputs)]
-        examples = build_examples(inputs, expected_outputs, options.get("contexts"))
+        examples = build_examples(inputs, expected_outputs, options.get("contexts"), clusters=options.get("cluster_by"))
         chosen = self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
         request = ExperimentRequest(
             name=name or f"eval {name_of(runnable)}"[:100],
@@ -153,8 +153,8 @@ class Client(Resources):
         """Run several configs on the same examples, in turns; those that the policy stops are run no further.
 
         `configs` maps names to runnables, `parameters` the same names to what should be shown of them. The policy is
-        `race_default` unless said otherwise. With `background=True` it returns at once, and `wait()` waits.
-        `on_progress` gets the experiment, to steer it, and how it stands.
+        `race_default` unless said otherwise, or with `cluster_by`, which no race can mind. With `background=True` it
+        returns at once, and `wait()` waits. `on_progress` gets the experiment, to steer it, and how it stands.
         """
         request = ExperimentRequest(
             name=name,
@@ -164,12 +164,13 @@ class Client(Resources):
                 options.get("contexts"),
                 dataset_id=dataset_id,
                 dataset_version=dataset_version,
+                clusters=options.get("cluster_by"),
             ),
             evaluators=evaluators,
             scorers=build_scorers(metrics),
             configs=configs,
             parameters=parameters or {},
-            options={"policy": "race_default", **options},
+            options={"policy": "manual" if "cluster_by" in options else "race_default", **options},
         )
         experiment = self._open(request, resume, HOW_TO_RESUME_EXPERIMENT)
         if background:
@@ -177,13 +178,21 @@ class Client(Resources):
             return experiment
         return experiment.run(on_progress)
 
-    def compare(self, a: str | EvaluationResult, b: str | EvaluationResult, *, metric: str | None = None) -> Comparison:
+    def compare(
+        self,
+        a: str | EvaluationResult,
+        b: str | EvaluationResult,
+        *,
+        metric: str | None = None,
+        cluster_by: str | None = None,
+    ) -> Comparison:
         """Compare two configs of any runs, the first minus the second: positive when the first is better.
 
         Each is an id of a config, or of an experiment with one, or a result of `eval`. Without a metric it is the
         primary metric of the first. Examples are matched by themselves, or over two dataset versions by id and content.
+        With `cluster_by`, as `metadata.document`, or where the plans say so, the interval is over clusters.
         """
-        params: dict[str, Param] = {"a": _config_id(a), "b": _config_id(b), "metric": metric or None}
+        params: dict[str, Param] = {"a": _config_id(a), "b": _config_id(b), "metric": metric, "cluster_by": cluster_by}
         api = self.experiments_api
         return Comparison.read(api.compare(params), lambda cursor: api.compare({**params, "cursor": cursor}))
 

@@ -52,6 +52,15 @@ def test_what_cannot_be_told_is_undecided(gated: Any) -> None:
     assert "more examples would settle it" in done.stdout
 
 
+def test_clusters_are_named_or_refused(gated: Any) -> None:
+    done = gated({1, 2}, "--cluster-by", "metadata.none")
+    wrong = gated(set(), "--cluster-by", "input.text")
+
+    assert "of 100 examples in 100 clusters" in done.stdout
+    assert wrong.exit_code == 3
+    assert "cluster_by" in wrong.output
+
+
 def test_a_limit_needs_no_baseline(shell: dict[str, str], alice: Caller) -> None:
     made = finished(alice, 100, answers(set()))
 

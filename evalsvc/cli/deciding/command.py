@@ -68,6 +68,7 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 @click.option("--covers", type=click.Choice(["new_data", "this_set"]), help="What the decision is about.")
 @click.option("--looks", type=click.Choice(["one", "watched"]),
               help="watched: may be asked as often as you like while answers come in.")  # fmt: skip
+@click.option("--cluster-by", metavar="metadata.KEY", help="What examples share: intervals are over clusters.")
 @click.option("--benchmark", help="Many candidates are tried on these examples, and each spends of the same error.")
 @click.option("--name", help="Shown in lists and reports.")
 @click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="For a pull request.")
@@ -79,6 +80,7 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 def decide_gate(
     *, candidate: str | None, baseline: str | None, history: str | None, rule_texts: tuple[str, ...],
     rules_path: Path | None, level: float | None, covers: str | None, looks: str | None, benchmark: str | None,
+    cluster_by: str | None,
     name: str | None, markdown: Path | None, junit: Path | None, html: Path | None, no_wait: bool, report: Report,
     client: Client,
 ) -> None:  # fmt: skip
@@ -99,7 +101,8 @@ def decide_gate(
         _wait_for(api, [side["experiment_id"] for side in sides.values()], report)
     subject = {**sides, **({"history": build_evaluator_entry(history)} if history else {})}
     decision = ask_gate(
-        api, rules, subject, level=level, covers=covers, looks=looks, benchmark=benchmark, name=name
+        api, rules, subject, level=level, covers=covers, looks=looks, cluster_by=cluster_by, benchmark=benchmark,
+        name=name,
     )  # fmt: skip
     for path, kind in ((markdown, "md"), (junit, "junit"), (html, "html")):
         if path is not None:

@@ -47,13 +47,15 @@ def watch_experiment(experiment: str, once: bool, report: Report, client: Client
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--metric", help="One that both have; by default the primary one of A.")
+@click.option("--cluster-by", metavar="metadata.KEY", help="What examples share; by default as the plans say.")
 @click.option("--examples", "n_examples", default=5, show_default=True, type=click.IntRange(0),
               help="How many examples to show on which the two differ.")  # fmt: skip
 @report_options
 @client_options
 def compare_configs(
-    first: str, second: str, metric: str | None, n_examples: int, report: Report, client: Client
-) -> None:
+    first: str, second: str, metric: str | None, cluster_by: str | None, n_examples: int, report: Report,
+    client: Client,
+) -> None:  # fmt: skip
     """Compare two configs, A minus B, example by example.
 
     Each is EXPERIMENT:CONFIG, or EXPERIMENT alone where it has one config; experiments by id or by name, then the
@@ -61,7 +63,7 @@ def compare_configs(
     """
     api = client.experiments_api
     ids = [resolve_config(api, text)[1]["id"] for text in (first, second)]
-    found = client.compare(*ids, metric=metric)
+    found = client.compare(*ids, metric=metric, cluster_by=cluster_by)
     shown = list(itertools.islice(found, n_examples))
     lines = [str(found), *(f"warning: {one}" for one in found.warnings), *map(_example_line, shown)]
     report.finish({**found.raw, "examples": shown}, lines)

@@ -47,6 +47,7 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @click.option("--policy", help="What stops losers, such as race_default; by default nothing does.")
 @click.option("--limit", type=click.IntRange(1), help="So many examples only: the first of the seeded order.")
 @click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Of the intervals; else 0.95.")
+@click.option("--cluster-by", metavar="metadata.KEY", help="What examples share: intervals are over clusters.")
 @click.option("--no-promote", is_flag=True, help="Keep the scores out of the history of what you have released.")
 @click.option("--project", help="Project of the experiment.")
 @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="To find it by.")
@@ -56,7 +57,8 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 def run_configs(
     *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
     input_field: str | None, expected_field: str | None, dataset_name: str | None, plan_path: Path | None,
-    policy: str | None, limit: int | None, level: float | None, no_promote: bool, project: str | None,
+    policy: str | None, limit: int | None, level: float | None, cluster_by: str | None, no_promote: bool,
+    project: str | None,
     tags: tuple[str, ...], threads: int, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Run TARGETs on examples, wait, and print every estimate with its interval.
@@ -70,7 +72,8 @@ def run_configs(
     chosen = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
     plan = {
         "metrics": build_plan_metrics(chosen, scorers), **read_plan(plan_path),
-        **given(policy=policy, limit=limit, level=level, promote=False if no_promote else None), "start": True,
+        **given(policy=policy, limit=limit, level=level, cluster_by=cluster_by, promote=False if no_promote else None),
+        "start": True,
     }  # fmt: skip
     body = {
         "name": name or f"{examples.name}: {', '.join(one.name for one in found)}"[:100],

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from evalsvc.client.experiment.options import CLUSTER
 from evalsvc.client.results.rows import Row
 from evalsvc.client.service.bodies import DatasetReference, ExampleBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
@@ -49,6 +50,7 @@ def build_examples(
     *,
     dataset_id: str | None = None,
     dataset_version: int | None = None,
+    clusters: str | Sequence[object] | None = None,
 ) -> Examples:
     """Line inputs up with what is expected of them; one input may stand without a list around it.
 
@@ -59,11 +61,14 @@ def build_examples(
     if inputs is None:
         if expected_outputs is not None or contexts is not None:
             raise ValueError("A dataset brings its own expected outputs and contexts; give only `dataset_id`.")
+        if clusters is not None and not isinstance(clusters, str):
+            raise ValueError("A dataset brings its own metadata; write `cluster_by` as `metadata.<key>`.")
         return Examples(dataset_id=dataset_id, dataset_version=dataset_version)
     values, expected, retrieved = as_list(inputs), as_list(expected_outputs), list(contexts or [])
+    shared = [] if clusters is None or isinstance(clusters, str) else list(clusters)
     if not values:
         raise ValueError("There are no inputs.")
-    for what, others in (("expected outputs", expected), ("contexts", retrieved)):
+    for what, others in (("expected outputs", expected), ("contexts", retrieved), ("clusters", shared)):
         if others and len(others) != len(values):
             raise ValueError(f"There are {len(values)} inputs and {len(others)} {what}; give one for each, or none.")
     rows: list[JsonObject] = []
@@ -74,6 +79,8 @@ def build_examples(
             row["expected"] = to_wire(expected[i])
         if retrieved and (passages := retrieved[i]) is not None:
             row["contexts"] = to_wire(list(passages))
+        if shared:
+            row["metadata"] = {CLUSTER: to_json(shared[i])}
         rows.append(row)
         local[str(i)] = LocalExample(i, value, expected[i] if expected else None)
     return Examples(rows, local)

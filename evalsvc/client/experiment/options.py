@@ -26,15 +26,22 @@ class RunOptions(TypedDict, total=False):
     simulate_from: str | Mapping[str, str] | Sequence[str] | None
 
 
+CLUSTER = "cluster"
+"""Key of the metadata under which the values of `cluster_by` are kept."""
+
+
 class PlanOptions(TypedDict, total=False):
     """Options of an experiment's plan. See docs/experiments.md for their meanings and defaults.
 
     `modes`: with `("integrated", "isolated")` each component of a pipeline is also run on what its predecessors should
-    have put out. `n_samples`: how often each example is asked.
+    have put out. `n_samples`: how often each example is asked. `cluster_by`: what examples share, such as
+    `metadata.document`, or for inputs of your own a value for each, such as its document; intervals are then over
+    clusters.
     """
 
     modes: Sequence[str]
     n_samples: int
+    cluster_by: str | Sequence[object]
 
     primary_metric: str
     level: float
@@ -91,4 +98,7 @@ def read_plan_options(options: Mapping[str, object]) -> dict[str, object]:
         raise TypeError(
             f"Unknown options: {', '.join(unknown)}. There are {', '.join(sorted(Options.__optional_keys__))}."
         )
-    return {name: options[name] for name in PlanOptions.__optional_keys__ if options.get(name) is not None}
+    chosen = {name: options[name] for name in PlanOptions.__optional_keys__ if options.get(name) is not None}
+    if not isinstance(chosen.get("cluster_by", ""), str):
+        chosen["cluster_by"] = f"metadata.{CLUSTER}"
+    return chosen

@@ -32,6 +32,7 @@ class RuleRecord(ServiceObject):
     lower: float | None = None
     upper: float | None = None
     n: int | None = None
+    n_clusters: int | None = None
     n_missing: int | None = None
     n_improved: int | None = None
     n_regressed: int | None = None
@@ -41,7 +42,8 @@ class RuleRecord(ServiceObject):
 
     def __str__(self) -> str:
         ends = "" if self.lower is None and self.upper is None else f" [{_end(self.lower)}, {_end(self.upper)}]"
-        estimate = "?" if self.estimate is None else f"{self.estimate:.3g}{ends}, n = {self.n}"
+        clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
+        estimate = "?" if self.estimate is None else f"{self.estimate:.3g}{ends}, n = {self.n}{clusters}"
         more = f"; about {self.about_n_more} more examples would settle it" if self.about_n_more else ""
         return f"{self.outcome}: {self.metric} {self.kind} {self.limit:g}: {estimate}{more}"
 
@@ -131,7 +133,7 @@ class GatesApi:
 
         `candidate` and `baseline` are results of `eval`, ids of experiments with one config, or
         `{"experiment_id", "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or `better_by`,
-        `at_least`, `at_most`. `options` are `level`, `looks`, `covers`, `name` and the others of the API.
+        `at_least`, `at_most`. `options` are `level`, `looks`, `covers`, `cluster_by`, `name` and others of the API.
         """
         said = {"rules": to_json(list(rules)), **to_json_object(options)}
         said |= {

@@ -34,6 +34,7 @@ class MetricBody(TypedDict, total=False):
     n_error: int | None
     n_na: int | None
     n_pending: int | None
+    n_clusters: int | None
     type: str | None
     strategy: str | None
     level: float | None

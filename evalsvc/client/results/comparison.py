@@ -43,6 +43,7 @@ class Comparison(Plottable):
     new_data: Mapping[str, Any] | None
     this_set: Mapping[str, Any]
     share: float
+    n_clusters: int | None
     warnings: tuple[str, ...]
     raw: Mapping[str, Any] = field(repr=False, compare=False)
     _next: Callable[[str], ComparisonBody] = field(repr=False, compare=False)
@@ -63,6 +64,7 @@ class Comparison(Plottable):
             covers=found["covers"],
             new_data=shown["new_data"],
             share=body["share"],
+            n_clusters=found.get("n_clusters"),
             warnings=tuple(body["warnings"]),
             raw=body,
             _next=next_page,
@@ -78,8 +80,9 @@ class Comparison(Plottable):
         ends = self.new_data or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""
+        clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
         words = f"{self.metric}: {self.a} against {self.b}: {comparison_word(self.raw['comparison']['word'])}"
-        return f"{words}, {shown['delta']:+.3g}{bounds}, {self.n} pairs{exact} ({self.label})"
+        return f"{words}, {shown['delta']:+.3g}{bounds}, {self.n} pairs{clusters}{exact} ({self.label})"
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the difference, and zero."""

@@ -24,6 +24,7 @@ class Metric(Plottable):
     `lower` and `upper` are for new data, as `new_data` is; `this_set` is about these N examples alone. A total has no
     new data: its headline is the `mean` of one score. `requested` is what a strategy that was asked for by name gives.
     `n`, `n_error` (failed), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to `N`.
+    Where the plan names clusters, `n_clusters` says of how many the examples are.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Metric(Plottable):
     n_error: int = 0
     n_na: int = 0
     n_pending: int = 0
+    n_clusters: int | None = None
     type: str = "algebraic"
     strategy: str | None = None
     level: float | None = None
@@ -63,6 +65,7 @@ class Metric(Plottable):
             n_error=body.get("n_error") or 0,
             n_na=body.get("n_na") or 0,
             n_pending=body.get("n_pending") or 0,
+            n_clusters=body.get("n_clusters"),
             type=body.get("type") or "algebraic",
             strategy=body.get("strategy"),
             level=body.get("level"),
@@ -111,7 +114,8 @@ class Metric(Plottable):
     @property
     def counts(self) -> str:
         """How many of the examples are scored, and what became of the others."""
-        return ", ".join(words for words in (f"{self.n} of {self.N}", self._without_scores) if words)
+        clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
+        return ", ".join(words for words in (f"{self.n} of {self.N}{clusters}", self._without_scores) if words)
 
     @property
     def _without_scores(self) -> str:

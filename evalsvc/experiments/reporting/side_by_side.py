@@ -10,6 +10,7 @@ from django.db import connections
 
 from evalsvc.experiments.inference.aggregates.axes import Axes, read_axes
 from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
+from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
 from evalsvc.experiments.inference.compare import ComparisonSide, facts_of, paired_sql
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.models import Config, Output, Score
@@ -159,7 +160,9 @@ def slices_between(first: ComparisonSide, second: ComparisonSide, by: str) -> di
     Both must have run over one dataset version; the second is the one that differences are counted from.
     """
     topic = read_axes([by]).topic
-    question = AggregateQuestion([second.metric, first.metric], Axes(topic), first.plan.level, MOST_SLICES)
+    cluster_by = agreed_cluster(None, [first.plan.cluster_by, second.plan.cluster_by])
+    metrics = [second.metric, first.metric]
+    question = AggregateQuestion(metrics, Axes(topic), first.plan.level, MOST_SLICES, cluster_by)
     runs = [SlicedRun(second.plan, [second.config]), SlicedRun(first.plan, [first.config])]
     found: dict[str, Any] = aggregate_table(runs, question, is_paired=True)
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
+from evalsvc.experiments.inference.clusters.views import without_ends
 from evalsvc.experiments.inference.spread import quantile_ranks, quantiles_out
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.tenancy.scope import current_role
@@ -54,6 +55,8 @@ def measured_of(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, di
         ]
         cursor.execute(SORTED, [orjson.dumps(wanted).decode()])
         found = {(config_id, name): quantiles_out(ends, plan.level) for config_id, name, ends in cursor.fetchall()}
+    if plan.cluster_by is not None:
+        found = {key: without_ends(quantiles) for key, quantiles in found.items()}
     return {
         str(id): {
             name: {"n": counts[id, name], "level": plan.level, "quantiles": found[id, name]}

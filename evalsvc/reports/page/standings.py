@@ -34,6 +34,12 @@ def top_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     )
 
 
+def _examples_text(shown: Mapping[str, Any]) -> str:
+    """Return how many examples were scored, and of how many clusters they are where the plan names clusters."""
+    groups = shown.get("n_clusters")
+    return number_text(shown["n"]) + (f" in {number_text(groups)}" if groups is not None else "")
+
+
 def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield every config by the primary metric, with its interval drawn."""
     name, configs = report["plan"].primary_metric, ranked(report)
@@ -49,7 +55,7 @@ def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
                 table_cell(interval_picture(shown, span)),
                 table_cell(interval_text(shown), kind="i"),
                 table_cell(shown["covers"] or NOTHING),
-                table_cell(number_text(shown["n"]), kind="n"),
+                table_cell(_examples_text(shown), kind="n"),
                 table_cell(number_text(shown["n_error"]), kind="n"),
                 table_cell(config["state"]),
                 table_cell(number_text(config["cost"]), kind="n"),
@@ -57,7 +63,9 @@ def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         )
     heads = [("config", None), ("value", "n"), ("interval drawn", None), ("interval", None), ("of", None)]
     heads += [("n", "n"), ("errors", "n"), ("state", None), ("cost", "n")]
-    caption = f"{room.shown(name, 100)}, with intervals at {number_text(report['plan'].level * 100)} %"
+    clusters = report["plan"].cluster_by
+    over = f" over clusters of {room.shown(clusters, 100)}" if clusters else ""
+    caption = f"{room.shown(name, 100)}, with intervals at {number_text(report['plan'].level * 100)} %{over}"
     yield section("Leaderboard", page_table(caption, heads, rows, len(configs) - len(rows)))
 
 
