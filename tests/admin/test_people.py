@@ -24,7 +24,7 @@ def test_it_signs_in_whatever_the_case() -> None:
 
     answer = sign_in(user.email.upper(), PASSWORD)
 
-    assert (answer.status_code, answer.url) == (302, "/admin/")
+    assert (answer.status_code, answer.url) == (302, "/console/")
     assert sign_in(user.email, "wrong").status_code == 200
 
 

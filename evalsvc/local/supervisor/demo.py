@@ -140,6 +140,7 @@ def banner(url: str, account: Mapping[str, str], verdict: object, path: str = DE
     rows = {
         "address": url,
         "documentation": f"{url}/docs/",
+        "console": f"{url}/console/",
         "admin": f"{url}/admin/",
         "  sign in as": account["EVALSVC_ADMIN_USER"],
         "  password": account["EVALSVC_ADMIN_PASSWORD"],
