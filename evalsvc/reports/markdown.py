@@ -10,11 +10,15 @@ from evalsvc.reports.words import (
     LIMITS,
     NOTHING,
     asked_rows,
+    bottleneck_sentence,
+    comparison_sentence,
     component_rows,
+    gap_rows,
     interval_text,
     leading_sentence,
     moment_text,
     number_text,
+    rank_range,
     ranked,
     slice_name,
     text_of,
@@ -111,6 +115,41 @@ def _components(report: Mapping[str, Any]) -> Iterator[str]:
             for row in found
         ]
         yield from markdown_table(["config", "component", "metric", "mode", "value", "interval", "n"], rows)
+
+
+def _gaps(report: Mapping[str, Any]) -> Iterator[str]:
+    if (components := report["components"]) is None:
+        return
+    yield "## What holds it back\n"
+    yield from (f"* {markdown_text(bottleneck_sentence(one), 600)}" for one in components["configs"][:MAX_ROWS])
+    yield ""
+    rows = [
+        [
+            *(markdown_text(config), markdown_text(row["component"]), markdown_text(row["metric"])),
+            *(number_text(row["integrated"]), number_text(row["isolated"]), number_text(row["gap"]["value"])),
+            *(interval_text(row["gap"]), number_text(row["gap"]["n"])),
+        ]
+        for config, row in gap_rows(components)
+    ]
+    heads = ["config", "component", "metric", "integrated", "isolated", "gap", "interval", "n"]
+    yield from markdown_table(heads, rows)
+
+
+def _comparisons(report: Mapping[str, Any]) -> Iterator[str]:
+    for one in report["comparisons"]:
+        yield f"## Comparison: {markdown_text(one['comparison'].name)}\n"
+        yield f"{markdown_text(comparison_sentence(one), 600)}\n"
+        rows = [
+            [
+                *(markdown_text(place["config"]), rank_range(place), number_text(place["strength"])),
+                interval_text(place),
+                f"{place['n_wins']}, {place['n_ties']}, {place['n_losses']}",
+                f"{number_text((place['win_rate'] or {}).get('value'))} {interval_text(place['win_rate'] or {})}",
+            ]
+            for place in one["ranking"]["places"]
+        ]
+        heads = ["config", "rank", "strength", "interval", "won, tied, lost", "win rate"]
+        yield from markdown_table(heads, rows)
 
 
 def _sweep(report: Mapping[str, Any]) -> Iterator[str]:
@@ -241,6 +280,8 @@ SECTIONS = (
     _head,
     _leaderboard,
     _components,
+    _gaps,
+    _comparisons,
     _metrics,
     _sweep,
     _slices,

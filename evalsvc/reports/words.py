@@ -66,6 +66,19 @@ def word_of(versus: Mapping[str, Any] | None) -> str:
     return WORDS.get(versus["word"] or "", "no verdict: the metric has no range")
 
 
+NO_BOTTLENECK = {
+    "no_gap": "perfect predecessors would gain nothing.",
+    "may_be_chance": "the largest gap may be chance.",
+    "unknown_predecessors": "which components come before is not known.",
+}
+RANKING_NOTES = {
+    "not_connected": "Some configs never met, not even through a third: ranks hold within groups.",
+    "few_examples": "Few examples: intervals may be too narrow.",
+    "pairs_were_chosen_by_results": "Pairs were chosen by earlier results.",
+    "open_end": "A config that won or lost everything has an open end.",
+}
+
+
 def leading_sentence(summary: Mapping[str, Any]) -> str:
     """Return one sentence that says who leads, by the primary metric, and how sure that is."""
     if summary["leader"] is None:
@@ -157,3 +170,37 @@ def together_words(slices: Mapping[str, Any]) -> str:
     """Say for how much the intervals of slices hold."""
     level = f"{number_text(slices['level'] * 100)} %"
     return f"{number_text(slices['n_comparisons'])} intervals hold together at {level}, for {slices['covers']}."
+
+
+def gap_rows(components: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the gaps of all configs, each with the config's name."""
+    return [(config["name"], row) for config in components["configs"] for row in config["gaps"]]
+
+
+def bottleneck_sentence(config: Mapping[str, Any]) -> str:
+    """Say which component holds a config back most, or why none is named."""
+    found = config["bottleneck"]
+    if found is None:
+        return f"{config['name']}: {NO_BOTTLENECK.get(config['reason'] or '', 'no component is named.')}"
+    names = ", ".join(found["components"])
+    gain = f"{number_text(found['gain'])} {interval_text(found)}"
+    return f"{config['name']}: {names} holds it back most. Perfect output of it gains {found['metric']} {gain}."
+
+
+def rank_range(place: Mapping[str, Any]) -> str:
+    """Return between which ranks a config is."""
+    best, worst = place["rank_from"], place["rank_to"]
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def comparison_sentence(one: Mapping[str, Any]) -> str:
+    """Say who judged, how much, and what keeps the ranking from being read as others."""
+    head, ranking = one["comparison"], one["ranking"]
+    judge = head.judge
+    by = judge.metric or judge.evaluator or judge.connection or "people"
+    told = [f"{head.state}, design {head.design}, judged by {by}: {number_text(ranking['n_judgements'])} judgements"]
+    told += [f"{number_text(n)} {what}" for n, what in ((head.n_ties, "ties"), (head.n_errors, "errors")) if n]
+    if head.n_flips:
+        told.append(f"{number_text(head.n_flips)} in which both orders disagree")
+    notes = [RANKING_NOTES.get(note, note) for note in ranking["notes"]]
+    return " ".join([f"{', '.join(told).capitalize()}.", *notes])

@@ -294,6 +294,8 @@ def large_report() -> dict[str, Any]:
         "n_decisions": 0,
         "slices": None,
         "gates": [],
+        "components": None,
+        "comparisons": [],
         "measured": {},
         "errors": [],
         "worst_examples": [example] * 50,

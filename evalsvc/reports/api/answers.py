@@ -7,8 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from evalsvc.comparisons.api.shapes import ComparisonAnswer
 from evalsvc.experiments.api.answers.aggregates import AggregateAnswer
 from evalsvc.experiments.api.answers.comparisons import ParetoAnswer
+from evalsvc.experiments.api.answers.components import ComponentsAnswer
 from evalsvc.experiments.api.answers.estimates import Ends, QuantileEstimate
 from evalsvc.experiments.api.answers.live import DecisionFacts, LiveAnswer
 from evalsvc.experiments.api.answers.runs import Kind, Plan
@@ -164,6 +166,10 @@ class ReportAnswer(AnswerShape):
     n_decisions: int
     slices: Annotated[AggregateAnswer | None, Meta(description="Only where `by` asks for them.")]
     gates: Annotated[list[GateRow], Meta(description="The newest about its configs.")]
+    components: Annotated[
+        ComponentsAnswer | None, Meta(description="Gaps between both modes; null where no metric is scored in both.")
+    ]
+    comparisons: Annotated[list[ComparisonAnswer], Meta(description="The newest of its outputs, with rankings.")]
     measured: dict[str, dict[str, MeasuredQuantiles]]
     errors: list[ErrorCount]
     worst_examples: list[ReportedExample]

@@ -15,11 +15,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.comparisons.api.shapes import answer_out
 from evalsvc.experiments.api.shapes import plan_out
 from evalsvc.experiments.bodies.aggregates import AggregatesIn
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.reports.api.answers import ReportAnswer
-from evalsvc.reports.content.gathering import ReportQuestion, gather_report
+from evalsvc.reports.content.gathering import ReportQuestion, gather_report, reported_comparisons
 from evalsvc.reports.markdown import markdown_of
 from evalsvc.reports.page.html import page_of
 from evalsvc.rest.answering.shapes import answer_with
@@ -67,7 +68,8 @@ class ReportView(AccountView):
         wanted = checked(ReportIn(data=sent(request)))
         slices = checked(AggregatesIn(data={"by": wanted["by"]})) if "by" in wanted else None
         asked = ReportQuestion(n_examples=wanted["n_examples"], now=timezone.now(), slices=slices)
-        report = {**gather_report(self.account, plan, asked), "plan": plan_out(plan)}
+        rankings = [answer_out(row, with_elo=False) for row in reported_comparisons(self.account, plan)]
+        report = {**gather_report(self.account, plan, asked), "plan": plan_out(plan), "comparisons": rankings}
         if wanted["format"] == "json":
             return Response(report)
         content_type, write = FILES[wanted["format"]]

@@ -8,9 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from evalsvc.accounts.models import Account
+from evalsvc.comparisons.models import OutputComparison
+from evalsvc.comparisons.selectors import list_comparisons
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.aggregates.asking import aggregates_of
 from evalsvc.experiments.inference.comparisons import is_pairable
+from evalsvc.experiments.inference.gaps import gaps_view, twins_of
 from evalsvc.experiments.inference.pareto import MOST_METRICS, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import decision_out, live_view
@@ -22,7 +25,7 @@ from evalsvc.reports.content.measured import errors_of, measured_of
 from evalsvc.reports.content.sweeps import sweep_of
 from evalsvc.reports.secrets import without_secrets
 
-MAX_DECISIONS, MAX_GATES = 50, 20
+MAX_DECISIONS, MAX_GATES, MAX_COMPARISONS = 50, 20, 10
 GATE_FACTS = ("level", "looks", "covers", "summary", "candidate", "baseline", "history", "spending")
 MOST_WEIGHED = 100_000
 """Scores that are weighed for a front within a report; more are asked for at the address of the front alone."""
@@ -59,6 +62,7 @@ def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion)
         "n_decisions": decisions.count(),
         "slices": aggregates_of(account, plan, asked.slices) if asked.slices else None,
         "gates": gates_about(account, plan),
+        "components": gaps_view(plan, configs) if twins_of([Metric.from_json(row) for row in plan.metrics]) else None,
         "measured": measured_of(plan, configs),
         "errors": errors_of(configs),
         "worst_examples": worst_examples(account, plan, leader or next(iter(configs), None), asked.n_examples),
@@ -76,6 +80,11 @@ def gates_about(account: Account, plan: ExperimentPlan) -> list[dict[str, Any]]:
         | {"id": str(row.pk), "name": row.name, "outcome": row.outcome, "created_at": row.created_at}
         for row in rows
     ]
+
+
+def reported_comparisons(account: Account, plan: ExperimentPlan) -> list[OutputComparison]:
+    """Return the newest comparisons of the experiment's outputs."""
+    return list(list_comparisons(account=account, experiment_id=plan.pk).order_by("-id")[:MAX_COMPARISONS])
 
 
 def reported_dataset(plan: ExperimentPlan) -> dict[str, Any]:

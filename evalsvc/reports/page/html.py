@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.utils.safestring import SafeString
 
-from evalsvc.reports.page import grounds, standings
+from evalsvc.reports.page import grounds, judged, standings
 from evalsvc.reports.page.elements import element, trusted
 from evalsvc.reports.page.room import PageRoom, Report
 
@@ -17,6 +17,8 @@ SECTIONS = (
     *(standings.top_section, standings.leaderboard_section, standings.differences_section),
     *(
         standings.components_section,
+        judged.gaps_section,
+        judged.comparisons_section,
         standings.metrics_section,
         standings.sweep_section,
         standings.pareto_section,

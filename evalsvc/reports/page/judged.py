@@ -1,0 +1,87 @@
+"""What was judged: the gaps of components with the bottleneck, and the ranking of each comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.reports.page.chart import drawn_reach, interval_picture
+from evalsvc.reports.page.elements import Part, element, joined_parts, page_table, row_head, section, table_cell
+from evalsvc.reports.page.room import PageRoom, Report
+from evalsvc.reports.words import (
+    bottleneck_sentence,
+    comparison_sentence,
+    gap_rows,
+    interval_text,
+    number_text,
+    rank_range,
+)
+
+
+def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield what each component would gain from perfect predecessors, and which holds a config back most."""
+    components = report["components"]
+    if components is None:
+        return
+    found = gap_rows(components)
+    span = drawn_reach((row["gap"] for _, row in found), zero=True)
+    rows = [
+        [
+            row_head(room.shown(config, 100)),
+            table_cell(room.shown(row["component"], 100)),
+            table_cell(room.shown(row["metric"], 100)),
+            table_cell(number_text(row["integrated"]), kind="n"),
+            table_cell(number_text(row["isolated"]), kind="n"),
+            table_cell(number_text(row["gap"]["value"]), kind="n"),
+            table_cell(interval_picture(row["gap"], span, zero=True)),
+            table_cell(interval_text(row["gap"]), kind="i"),
+            table_cell(number_text(row["gap"]["n"]), kind="n"),
+        ]
+        for config, row in found[: room.rows]
+    ]
+    heads = [("config", None), ("component", None), ("metric", None), ("integrated", "n"), ("isolated", "n")]
+    heads += [("gap", "n"), ("gap drawn", None), ("interval", None), ("n", "n")]
+    caption = (
+        f"Isolated less integrated, example by example, for new data; above 0 its predecessors lose. "
+        f"{number_text(components['n_comparisons'])} gaps hold together at {number_text(components['level'] * 100)} %."
+    )
+    told = [element("p", room.shown(bottleneck_sentence(one), 600)) for one in components["configs"][: room.rows]]
+    yield section("What holds it back", *told, page_table(caption, heads, rows, len(found) - len(rows)))
+
+
+def comparisons_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the ranking of each comparison."""
+    parts: list[Part] = [_comparison(one, room) for one in report["comparisons"]]
+    if parts:
+        yield section("Comparisons", *parts)
+
+
+def _comparison(one: Mapping[str, Any], room: PageRoom) -> SafeString:
+    ranking, head = one["ranking"], one["comparison"]
+    places = ranking["places"]
+    named = [{"value": place["strength"], "lower": place["lower"], "upper": place["upper"]} for place in places]
+    span = drawn_reach(named)
+    rows = [
+        [
+            row_head(room.shown(place["config"], 100)),
+            table_cell(rank_range(place), kind="i"),
+            table_cell(number_text(place["strength"]), kind="n"),
+            table_cell(interval_picture(drawn, span)),
+            table_cell(interval_text(drawn), kind="i"),
+            table_cell(f"{place['n_wins']}, {place['n_ties']}, {place['n_losses']}", kind="i"),
+            table_cell(number_text((place["win_rate"] or {}).get("value")), kind="n"),
+            table_cell(interval_text(place["win_rate"] or {}), kind="i"),
+        ]
+        for place, drawn in list(zip(places, named, strict=True))[: room.rows]
+    ]
+    heads = [("config", None), ("rank", None), ("strength", "n"), ("interval drawn", None), ("interval", None)]
+    heads += [("won, tied, lost", None), ("win rate", "n"), ("interval", None)]
+    caption = (
+        f"Strengths that sum to 0, with intervals at {number_text(ranking['level'] * 100)} % for new data "
+        f"(n = {number_text(ranking['n_examples'])} examples); all ranges of ranks hold together."
+    )
+    title = element("h3", room.shown(head.name, 100))
+    said = element("p", room.shown(comparison_sentence(one), 600))
+    return joined_parts([title, said, page_table(caption, heads, rows, len(places) - len(rows))])
