@@ -37,6 +37,7 @@ FILES = [
     ),
     *("scores.jsonl", "marks.jsonl", "aggregates.jsonl", "looks.jsonl", "pairs.jsonl", "evidence.jsonl"),
     "decisions.jsonl",
+    *("reviews.jsonl", "review_items.jsonl", "answers.jsonl", "comparisons.jsonl", "judgements.jsonl", "gates.jsonl"),
 ]
 
 

@@ -30,6 +30,7 @@ from evalsvc.projects.models import Experiment
 from evalsvc.projects.services import hold_project
 from evalsvc.reports.bundles import tables
 from evalsvc.reports.bundles.reading import Bundle, BundledExperiment, opened_bundle
+from evalsvc.reports.bundles.records.importing import insert_records
 from evalsvc.reports.bundles.tables import TABLES, BundleTable
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -119,6 +120,7 @@ def _copy(
     with connections[current_role()].cursor() as cursor:
         cursor.execute(UNITS, [experiment.pk])
     _check_copy(made)
+    insert_records(account=account, plan=made, read=bundle.records, actor=actor)
     record_audit(account=account, actor=actor, action="experiment.imported", target=experiment.name)
     return ImportedCopy(experiment, version, is_new, bundle.manifest.content_hash)
 

@@ -10,7 +10,9 @@ import msgspec
 
 from evalsvc.rest.answering.shapes import AnswerShape
 
-FORMAT, VERSION = "evalsvc-bundle", 1
+FORMAT, VERSION = "evalsvc-bundle", 2
+FIRST_VERSION = 1
+"""Had no records: no comparisons, reviews or gates."""
 MAX_MANIFEST = 1024 * 1024
 Name = Annotated[str, msgspec.Meta(max_length=255)]
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -37,6 +39,14 @@ class BundleSource(AnswerShape):
     made_by: Name
 
 
+class LeftOut(AnswerShape, forbid_unknown_fields=True):
+    """What about an experiment is not in its bundle."""
+
+    what: Name
+    n: Annotated[int, msgspec.Meta(ge=0)]
+    why: str
+
+
 class Manifest(AnswerShape, forbid_unknown_fields=True):
     """The manifest."""
 
@@ -45,6 +55,7 @@ class Manifest(AnswerShape, forbid_unknown_fields=True):
     content_hash: Digest
     source: BundleSource
     files: Annotated[list[BundledFile], msgspec.Meta(max_length=100)]
+    left_out: list[LeftOut] = msgspec.field(default_factory=list)
 
 
 def content_hash_of(files: Sequence[BundledFile]) -> str:

@@ -14,7 +14,16 @@ from django.conf import settings
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Archive, Budget, open_archive, refuse
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, decode_json
 from evalsvc.reports.bundles import tables
-from evalsvc.reports.bundles.manifest import FORMAT, MAX_MANIFEST, VERSION, BundledFile, Manifest, content_hash_of
+from evalsvc.reports.bundles.manifest import (
+    FIRST_VERSION,
+    FORMAT,
+    MAX_MANIFEST,
+    VERSION,
+    BundledFile,
+    Manifest,
+    content_hash_of,
+)
+from evalsvc.reports.bundles.records.kinds import RECORD_FILES, RecordKind, record_type
 from evalsvc.reports.bundles.tables import BundleTable, plan_type, row_type
 from evalsvc.rest.bodies.parsing import find_unstorable, might_be_unstorable
 from evalsvc.rest.problems import Invalid
@@ -77,13 +86,27 @@ class Bundle:
 
     def rows(self, table: BundleTable) -> Iterator[tuple[int, Any]]:
         """Yield the rows of a table with their line numbers, each of the right type."""
-        decoder = msgspec.json.Decoder(row_type(table))
-        for number, line in _lines(self.open(table.file), table.file):
+        return self._decoded(table.file, row_type(table))
+
+    def records(self, kind: RecordKind) -> Iterator[tuple[int, Any]]:
+        """Yield the records of a kind with their line numbers; none of a bundle from before there were any."""
+        if self.manifest.version == FIRST_VERSION:
+            return iter(())
+        return self._decoded(kind.file, record_type(kind))
+
+    def _decoded(self, name: str, shape: type[msgspec.Struct]) -> Iterator[tuple[int, Any]]:
+        decoder = msgspec.json.Decoder(shape)
+        for number, line in _lines(self.open(name), name):
             try:
                 _check_storable(line)
                 yield number, decoder.decode(line)
             except WRONG as exc:
-                raise refuse(f"{table.file}, line {number}: {exc}.") from None
+                raise refuse(f"{name}, line {number}: {exc}.") from None
+
+
+def files_of(version: int) -> tuple[str, ...]:
+    """Return the files that a bundle of a version has."""
+    return tables.FILES if version == FIRST_VERSION else (*tables.FILES, *RECORD_FILES)
 
 
 @contextmanager
@@ -115,16 +138,17 @@ def _manifest(archive: Archive) -> Manifest:
         raise refuse(f"{tables.MANIFEST}: {exc.detail}") from None
     except WRONG as exc:
         raise refuse(f"{tables.MANIFEST}: {exc}.") from None
-    if (manifest.format, manifest.version) != (FORMAT, VERSION):
-        raise refuse(f"{tables.MANIFEST}: not {FORMAT} of version {VERSION}.")
+    if manifest.format != FORMAT or not FIRST_VERSION <= manifest.version <= VERSION:
+        raise refuse(f"{tables.MANIFEST}: not {FORMAT} of version {FIRST_VERSION} to {VERSION}.")
     _check_names(manifest, names)
     return manifest
 
 
 def _check_names(manifest: Manifest, names: list[str]) -> None:
     told = [one.name for one in manifest.files]
-    if sorted(told) != sorted(tables.FILES):
-        wrong = next(iter(sorted(set(told) ^ set(tables.FILES))), tables.MANIFEST)
+    expected = files_of(manifest.version)
+    if sorted(told) != sorted(expected):
+        wrong = next(iter(sorted(set(told) ^ set(expected))), tables.MANIFEST)
         raise refuse(f"{tables.MANIFEST}: it must name each file of a bundle once, and {wrong[:100]!r} is not so.")
     if unknown := set(names) - {*told, tables.MANIFEST}:
         raise refuse(f"{min(unknown)[:100]!r} is in the archive and not in the manifest.")

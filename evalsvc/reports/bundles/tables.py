@@ -146,7 +146,7 @@ def row_type(table: BundleTable) -> type[msgspec.Struct]:
     """Return the shape of a line of a table's file: every column, of its type and within its bounds, and no other."""
     fields: list[Any] = [(name, Annotated[int, msgspec.Meta(ge=1, le=SMALL)]) for name in table.configs]
     fields += [(name, Annotated[int, msgspec.Meta(ge=1, le=SMALL)] | None) for name in table.loose]
-    fields += [(one.column, type_of(one, raw=True)) for one in table.columns]
+    fields += [line_field(one, raw=True) for one in table.columns]
     if table.model is Output:
         fields.append(("reused_from", tuple[int, int] | None))
     return msgspec.defstruct(f"{table.name}Row", fields, forbid_unknown_fields=True, kw_only=True)
@@ -155,8 +155,22 @@ def row_type(table: BundleTable) -> type[msgspec.Struct]:
 @cache
 def plan_type() -> type[msgspec.Struct]:
     """Return the shape of a plan within a bundle."""
-    fields: list[Any] = [(one.column, type_of(one, raw=False)) for one in plan_columns()]
+    fields: list[Any] = [line_field(one, raw=False) for one in plan_columns()]
     return msgspec.defstruct("BundledPlan", fields, forbid_unknown_fields=True, kw_only=True)
+
+
+def line_field(column: models.Field[Any, Any], *, raw: bool) -> tuple[Any, ...]:
+    """Return a column as a field of a line; one that an older bundle did not know is as the model has it by default."""
+    shape = type_of(column, raw=raw)
+    if not (column.null or column.has_default()):
+        return column.column, shape
+    is_raw = raw and isinstance(column, models.JSONField)
+
+    def default() -> Any:
+        value = column.get_default()
+        return msgspec.Raw(msgspec.json.encode(value)) if is_raw else value
+
+    return column.column, shape, msgspec.field(default_factory=default)
 
 
 def type_of(column: models.Field[Any, Any], *, raw: bool) -> Any:

@@ -20,6 +20,8 @@ from evalsvc.datasets.exports import jsonl
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, StageOutput, WorkUnit
 from evalsvc.reports.bundles import tables
 from evalsvc.reports.bundles.manifest import FORMAT, VERSION, BundledFile, BundleSource, Manifest, content_hash_of
+from evalsvc.reports.bundles.records.kinds import RECORDS
+from evalsvc.reports.bundles.records.writing import left_out_of, names_of_records, record_lines
 from evalsvc.reports.bundles.tables import BundleTable
 from evalsvc.reports.secrets import without_secrets
 from evalsvc.rest.answering.rendering import dumps
@@ -55,12 +57,15 @@ def bundle_experiment(*, account: Account, plan: ExperimentPlan, file: IO[bytes]
         )
         files.append(_write(archive, tables.ORDER, _lines(ORDERED, plan), n_rows=plan.run_length))
         files += [_write(archive, table.file, _rows(table, plan)) for table in tables.TABLES]
+        names = names_of_records(plan)
+        files += [_write(archive, kind.file, record_lines(kind, names)) for kind in RECORDS]
         manifest = Manifest(
             format=FORMAT,
             version=VERSION,
             content_hash=content_hash_of(files),
             source=_source(plan, now),
             files=files,
+            left_out=left_out_of(names),
         )
         with _opened(archive, tables.MANIFEST) as member:
             member.write(dumps(manifest))
