@@ -10,7 +10,7 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.models import StageOutput
 from tests.conftest import new_caller, wait_until
-from tests.experiments.conftest import live, make_connection, make_dataset, make_experiment
+from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, recounted
 from tests.faults.experiment_tools import (
     MICRO_BATCH,
     N_RUNNERS,
@@ -19,10 +19,12 @@ from tests.faults.experiment_tools import (
     crew,
     kill_worker,
     n_lost_leases,
+    positions,
     restart_postgres,
     restart_valkey,
     slow_stub,
     strike,
+    wait_for,
 )
 
 __all__ = ["crew", "slow_stub"]
@@ -30,6 +32,7 @@ __all__ = ["crew", "slow_stub"]
 N_EXAMPLES = 60
 SHARED, OWN = "stub-echo", "stub-accuracy-0.80-c"
 N_CONFIGS = 3
+N_SAMPLES = 3
 UNRECORDED = N_SCHEDULERS * N_RUNNERS * MICRO_BATCH
 
 
@@ -63,3 +66,21 @@ def test_a_pipeline_is_run_once_for_every_example(
     calls = slow_stub.calls()["by_model"]
     assert N_EXAMPLES <= calls[SHARED] <= N_EXAMPLES + min(lost, N_SCHEDULERS * N_RUNNERS)
     assert N_EXAMPLES * N_CONFIGS <= calls[OWN] <= N_EXAMPLES * N_CONFIGS + lost
+
+
+@pytest.mark.timeout(300)
+def test_an_example_is_recorded_once_with_all_its_samples(crew: Crew, slow_stub: RunningStub) -> None:
+    caller = new_caller(name="faults")
+    config = chat(make_connection(caller, slow_stub.base_url), OWN, temperature=0.5)
+    slow_stub.reset()
+    made = make_experiment(caller, make_dataset(caller, n=N_EXAMPLES), [config], n_samples=N_SAMPLES)
+    wait_until(lambda: slow_stub.calls()["total"] > N_EXAMPLES, pause=0.02)
+
+    kill_worker(crew)
+
+    assert wait_for(caller, made["id"], "done") == "done"
+    assert recounted(caller, made["id"]) == []
+    assert list(positions(made["id"]).values()) == [list(range(N_EXAMPLES))]
+    assert live(caller, made["id"])["experiment"]["n_queries"] == N_EXAMPLES * N_SAMPLES
+    lost = max(UNRECORDED, MICRO_BATCH * n_lost_leases(made["id"])) * N_SAMPLES
+    assert N_EXAMPLES * N_SAMPLES <= slow_stub.calls()["total"] <= N_EXAMPLES * N_SAMPLES + lost
