@@ -69,6 +69,9 @@ BENCHMARKS = {
         "each kind of search over 10^6 evaluations, and what its indexes cost a capture", "--rows", "10000"
     ),
     "latest": other("reading the newest 1000 scores of 10^4, 10^6 and 10^7", "--rows", "10000"),
+    "console_load": other(
+        "the console's pages over 10^6 evaluations of one account", "--rows", "2000", "--repeats", "2", seconds=900
+    ),
     "growth": Benchmark(
         "captures, searches, retention, deletion and migration among 10^6 evaluations of months",
         1800,

@@ -1,0 +1,142 @@
+"""The console's pages over 10^6 evaluations, 50 profiles and 200 experiments, all in one account: queries and server time.
+
+Every page without an id in its address, and one evaluation and one history. "Cold" is the first answer of a process that
+has not opened the page; PostgreSQL's own memory is warm. Each answer comes through every middleware, in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.growth_rows import DRAW, ROWS, SHARES, without_indexes
+from benchmarks.search_rows import say
+from benchmarks.stack import stack
+
+GOAL_QUERIES, GOAL_MS = 15, 300
+DAYS, PORTION = 28, 100_000
+# Five evaluators with ten profiles each; the id of a profile is as made up as in `growth_rows`.
+FIFTY = DRAW.replace("i / 5 %% 4", "i / 5 %% 10")
+NO_QUERIES = ("SAVEPOINT", "RELEASE SAVEPOINT", "SELECT set_config", "BEGIN", "COMMIT")
+EXPERIMENTS = """
+INSERT INTO projects_experiment (account_id, project_id, name, tags, created_at)
+SELECT %(account)s, %(project)s, 'experiment ' || i, '{}', now() FROM generate_series(1, %(n)s) i
+"""
+
+
+def main() -> None:
+    """Run the benchmark; the last line is JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="captured evaluations (default 10^6)")
+    parser.add_argument("--experiments", type=int, default=200, help="experiments (default 200)")
+    parser.add_argument("--repeats", type=int, default=20, help="answers per page (default 20)")
+    options = parser.parse_args()
+    os.environ["EVALSVC_TEST_SERVICES"] = "0"
+    with stack():
+        from tests.admin.conftest import member
+        from tests.conftest import new_caller
+
+        account = new_caller(name="console").account
+        load(account, options.rows, options.experiments)
+        browser = member(account, "editor").client
+        browser.defaults["HTTP_HOST"] = "localhost"
+        browser.get("/console/accounts")  # middleware and templates, which every process loads once
+        found = [measure(browser, path, options.repeats) for path in addresses(account)]
+        rows = [row for row in found if row["status"] == 200]
+    report(rows)
+    print(json.dumps({"benchmark": "console_load", "n": options.rows, "goal_ms": GOAL_MS, "rows": rows}))
+
+
+def load(account: Any, n_rows: int, n_experiments: int) -> None:
+    """Fill the account, fold its days, and let the planner know."""
+    from django.db import connections
+
+    from evalsvc.evaluations.rollups.keep import fold
+    from evalsvc.projects.models import Project
+    from evalsvc.tenancy.scope import account_scope
+
+    with account_scope(account.pk):
+        project = Project.objects.create(account=account, name="console")
+    connections["owner"].ensure_connection()
+    owner = connections["owner"].connection
+    with without_indexes(owner):
+        fill(owner, account.pk, n_rows)
+    owner.execute(EXPERIMENTS, {"account": account.pk, "project": project.pk, "n": n_experiments})
+    say(f"{fold(seconds=None)} notes folded")
+    for table in ("evaluation", "evaluationrequest", "evaluationtag", "historyscore", "dailyrollup"):
+        owner.execute(f"VACUUM ANALYZE evaluations_{table}")
+
+
+def fill(owner: Any, account_id: int, n_rows: int) -> None:
+    """Write the evaluations of the last weeks, evenly, by portions."""
+    (now,) = owner.execute("SELECT now()::text").fetchone()
+    for first in range(1, n_rows + 1, PORTION):
+        last = min(first + PORTION - 1, n_rows)
+        values = {"accounts": [account_id] * 5, "shares": SHARES, "ends": now, "days": DAYS, "n": n_rows}
+        with owner.transaction():
+            owner.execute(FIFTY, {**values, "first": first, "last": last})
+            for statement in ROWS:
+                owner.execute(statement)
+            owner.execute("DROP TABLE drawn")
+        done = 30 * last // n_rows
+        say(f"[{'#' * done}{'.' * (30 - done)}] {last} of {n_rows} evaluations")
+
+
+def addresses(account: Any) -> Iterator[str]:
+    """Yield the console's own list of pages, without those that need an id or only act."""
+    from evalsvc.console.urls import AREAS
+    from evalsvc.evaluations.models import Evaluation
+    from evalsvc.tenancy.scope import account_scope
+
+    for area in AREAS:
+        route = str(area.pattern)
+        if "<" not in route and not route.endswith(".csv"):
+            yield f"/console/{route}"
+    yield "/console/histories/one?evaluator=evaluator-0&profile=profile-0"
+    with account_scope(account.pk):
+        yield f"/console/evaluations/{Evaluation.objects.filter(account=account).order_by('-id')[0].pk}"
+
+
+def measure(browser: Any, path: str, repeats: int) -> dict[str, Any]:
+    """Open a page once cold, then again and again."""
+    from django.db import connections
+    from django.test.utils import CaptureQueriesContext
+
+    cold, answer = timed(browser, path)
+    times = sorted(timed(browser, path)[0] for _ in range(repeats))
+    with CaptureQueriesContext(connections["default"]) as queries:
+        browser.get(path)
+    return {
+        "page": path,
+        "status": answer.status_code,
+        "bytes": len(answer.content) if not answer.streaming else None,
+        "queries": sum(not one["sql"].startswith(NO_QUERIES) for one in queries),
+        "cold_ms": round(cold, 1),
+        "p50_ms": round(statistics.median(times), 1),
+        "p95_ms": round(times[max(0, round(0.95 * len(times)) - 1)], 1),
+    }
+
+
+def timed(browser: Any, path: str) -> tuple[float, Any]:
+    """Return the milliseconds that a page took, and the page."""
+    began = time.perf_counter()
+    answer = browser.get(path)
+    return (time.perf_counter() - began) * 1000, answer
+
+
+def report(rows: list[dict[str, Any]]) -> None:
+    """Print the table for people."""
+    print(f"{'page':<56} {'status':>6} {'queries':>7} {'cold ms':>8} {'p50 ms':>7} {'p95 ms':>7}")
+    for row in rows:
+        is_over = row["queries"] > GOAL_QUERIES or max(row["cold_ms"], row["p95_ms"]) > GOAL_MS
+        numbers = f"{row['queries']:>7} {row['cold_ms']:>8} {row['p50_ms']:>7} {row['p95_ms']:>7}"
+        print(f"{row['page'][:56]:<56} {row['status']:>6} {numbers}{'  OVER' if is_over else ''}")
+
+
+if __name__ == "__main__":
+    main()
