@@ -14,6 +14,7 @@ from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import live_view
 from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.reporting.words import (
+    NO_VERDICT,
     covers_words,
     headline,
     interval,
@@ -73,6 +74,7 @@ class LiveRow:
     strip: SafeString | None
     shown: MetricCell
     others: Sequence[MetricCell]
+    word: str
     versus: str
     asides: Sequence[str]
     against: str | None
@@ -200,12 +202,21 @@ def _row(
         strip=strip_of(axis, headline(shown), style, config["name"]),
         shown=cell_of(metric, shown),
         others=[cell_of(name, one) for name, one in config["metrics"].items() if name != metric],
+        word=short_words(config["versus_leader"]),
         versus=versus,
         asides=asides,
         against=(config["versus_leader"] or {}).get("config_id"),
         may_stop=config["state"] in (State.QUEUED, State.RUNNING),
         may_resume=config["state"] in (State.STOPPED, State.FAILED) and plan.state != ExperimentPlan.State.DRAFT,
     )
+
+
+def short_words(found: Mapping[str, Any] | None) -> str:
+    """Say better, worse, may be chance or no verdict, and by how much: all that a row has room for."""
+    if found is None or found["delta"] is None:
+        return ""
+    shown = found["mean"] or found
+    return f"{found['word'] or NO_VERDICT} {number(shown['delta'], signed=True)}"
 
 
 def cell_of(name: str, view: Mapping[str, Any]) -> MetricCell:
