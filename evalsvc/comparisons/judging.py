@@ -48,7 +48,7 @@ def samples_of(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[
         pair = (outputs.get(row.first_output_id), outputs.get(row.second_output_id))
         if pair[0] is not None and pair[1] is not None and row.pos in examples:
             first, second = (map_sample(examples[row.pos], one.output or {}, plan.sample).sample for one in pair if one)
-            # Contexts of a retriever are one config's own; what both are judged by is the example's.
+            # A question has one set of contexts: where the plan reads them from outputs, those of the first config.
             found[row.pk] = replace(first, baseline_output=second.output)
     return found
 

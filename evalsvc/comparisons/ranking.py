@@ -11,6 +11,7 @@ import numpy as np
 
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.selectors import config_names_of, outcome_rows
+from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.stats.ranking.davidson import PENALTY
 from evalsvc.stats.ranking.elo import ORDERS, elo
 from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, Matches
@@ -78,6 +79,8 @@ def _notes(comparison: OutputComparison, matches: Matches, ranking: Ranking) -> 
         found.append("few_examples")
     if comparison.design == OutputComparison.Design.ACTIVE:
         found.append("pairs_were_chosen_by_results")
+    if ExperimentPlan.objects.filter(pk=comparison.experiment_id, cluster_by__isnull=False).exists():
+        found.append("not_over_clusters")
     if any(place.strength is not None and None in (place.lower, place.upper) for place in ranking.placed):
         found.append("open_end")
     return found
