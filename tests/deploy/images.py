@@ -14,7 +14,17 @@ from tests.conftest import CHECKOUT
 from tests.deploy.containers import HOME, debian_image, podman
 
 OFFICIAL_PYTHON = "docker.io/library/python:3.13-slim-trixie"
-SOURCES = ("deploy/image", "requirements", "scripts", "evalsvc", "evaluators", "manage.py", "LICENSE", "pyproject.toml")
+SOURCES = (
+    "deploy/image",
+    "requirements",
+    "scripts",
+    "evalsvc",
+    "evaluators",
+    "docs",
+    "manage.py",
+    "LICENSE",
+    "pyproject.toml",
+)
 
 
 @functools.cache

@@ -45,10 +45,15 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     heads += [("gap", "n"), ("gap drawn", None), ("interval", None), ("n", "n")]
     caption = (
         f"Isolated less integrated, example by example, for new data; above 0 its predecessors lose. "
-        f"{number_text(components['n_comparisons'])} gaps hold together at {number_text(components['level'] * 100)} %."
+        f"{gaps_text(components['n_comparisons'])} at {number_text(components['level'] * 100)} %."
     )
     told = [element("p", room.shown(bottleneck_sentence(one), 600)) for one in components["configs"][: room.rows]]
     yield section("What holds it back", *told, page_table(caption, heads, rows, len(found) - len(rows)))
+
+
+def gaps_text(n: int) -> str:
+    """Say how many intervals are right at once with the probability that follows."""
+    return "The interval holds" if n == 1 else f"{number_text(n)} gaps hold together"
 
 
 def comparisons_section(report: Report, room: PageRoom) -> Iterator[SafeString]:

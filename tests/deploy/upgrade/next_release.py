@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.conftest import CHECKOUT
 from tests.deploy.upgrade.releases import Release, share_environment
 
-PARTS = ("manage.py", "pyproject.toml", "scripts", "requirements", "evalsvc", "evaluators")
+PARTS = ("manage.py", "pyproject.toml", "scripts", "requirements", "evalsvc", "evaluators", "docs")
 ROOM = Path("evalsvc/evaluations")
 EXPANSION = Path(__file__).with_name("expansion")
 """Migrations of the change, as templates."""

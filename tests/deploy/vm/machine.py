@@ -18,7 +18,17 @@ from tests.conftest import CHECKOUT
 from tests.deploy.containers import HOME, debian_image, podman
 
 IMAGE = ("systemd", "systemd-sysv", "dbus", "ca-certificates", "procps", "iproute2", "libpam-systemd")
-PRODUCT = ("evalsvc", "evaluators", "manage.py", "LICENSE", "pyproject.toml", "requirements", "scripts", "deploy/vm")
+PRODUCT = (
+    "evalsvc",
+    "evaluators",
+    "docs",
+    "manage.py",
+    "LICENSE",
+    "pyproject.toml",
+    "requirements",
+    "scripts",
+    "deploy/vm",
+)
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 """Of this machine: where a proxy of its own stands before PyPI, pip and uv in the container must trust it, too."""
 CA_FILE = "/etc/evalsvc/ca.crt"
