@@ -58,8 +58,10 @@ def _rules(rules: list[RuleResult]) -> SafeString:
             for rule in rules
         ),
     )
-    head = '<tr><th scope="col">Rule</th><th scope="col">Outcome</th><th scope="col">Estimate (interval)</th>'
-    head += '<th scope="col">Examples</th><th scope="col">In words</th></tr>'
+    head = (
+        '<tr><th scope="col">Rule</th><th scope="col">Outcome</th><th scope="col">Estimate (interval)</th>'
+        '<th scope="col">Examples</th><th scope="col">In words</th></tr>'
+    )
     return format_html(
         "<h2>Rules</h2><table><thead>{}</thead><tbody>{}</tbody></table>",
         mark_safe(head),  # noqa: S308  # nosec B308 B703  ours

@@ -20,9 +20,9 @@ def scores_of_trace(*, account: Account, trace_id: str) -> Mapping[str, Sequence
     found = search_evaluations(
         account=account, condition=Q(trace_id=trace_id), limit=MAX_SCORES, columns=VERDICT_COLUMNS, oldest_first=True
     )
-    requests = requests_of(account=account, request_ids=[row.request_id for row in found.rows])
+    asked = requests_of(account=account, request_ids=[row.request_id for row in found.rows])
     scores: dict[str, list[SafeString]] = {}
     for row in found.rows:
-        request = requests.get(row.request_id)
+        request = asked.get(row.request_id)
         scores.setdefault((request.span_id if request else None) or "", []).append(verdict_chip(row))
     return scores
