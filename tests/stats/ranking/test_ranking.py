@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import choix
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -14,8 +15,6 @@ from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, Matches
 from evalsvc.stats.ranking.ranking import rank
 
 WINS = [[0, 3, 3, 6, 4], [1, 0, 6, 5, 6], [3, 2, 0, 3, 3], [2, 1, 3, 0, 1], [0, 2, 2, 4, 0]]
-# `choix.opt_pairwise(5, data, alpha=0.005)` of choix 0.4.1, on the same 60 matches.
-OF_CHOIX = [0.74269444, 0.60245278, -0.15629849, -0.74041578, -0.44843295]
 
 
 def strengths(matches: Matches, **options: Any) -> list[float]:
@@ -39,8 +38,16 @@ def by_chance(seed: int) -> Any:
     return lambda e, i, j: int(rng.integers(3))
 
 
-def test_without_ties_it_is_choix() -> None:
-    assert strengths(match_list(WINS)) == pytest.approx(OF_CHOIX, abs=1e-6)
+@pytest.mark.parametrize("seed", range(6))
+def test_without_ties_it_is_choix(seed: int) -> None:
+    n_configs = 3 + seed
+    wins = WINS if not seed else np.random.default_rng(seed).integers(0, 7, (n_configs, n_configs)).tolist()
+    wins = [[0 if i == j else n for j, n in enumerate(row)] for i, row in enumerate(wins)]
+    pairs = [(i, j) for i, row in enumerate(wins) for j, n in enumerate(row) for _ in range(n)]
+
+    expected = choix.opt_pairwise(len(wins), pairs, alpha=0.005)
+
+    assert strengths(match_list(wins)) == pytest.approx(expected - expected.mean(), abs=1e-5)
 
 
 def test_with_ties_it_is_the_optimum_that_scipy_finds() -> None:
