@@ -59,9 +59,11 @@ CREATE OR REPLACE TRIGGER note_rollups_out AFTER DELETE ON evaluations_evaluatio
 CREATE OR REPLACE TRIGGER note_rollups_change
   AFTER UPDATE OF captured, in_history, score, passed, error_code, created_at, app, evaluator_id, profile_name
   ON evaluations_evaluation FOR EACH ROW
+  -- One by one: two rows compared are written otherwise after a restore, and a backup compares what is written.
   WHEN ((OLD.captured OR NEW.captured) AND (
-    OLD.captured, OLD.in_history, OLD.score, OLD.passed, OLD.error_code, OLD.created_at, OLD.app, OLD.evaluator_id,
-    OLD.profile_name) IS DISTINCT FROM (
-    NEW.captured, NEW.in_history, NEW.score, NEW.passed, NEW.error_code, NEW.created_at, NEW.app, NEW.evaluator_id,
-    NEW.profile_name))
+    OLD.captured IS DISTINCT FROM NEW.captured OR OLD.in_history IS DISTINCT FROM NEW.in_history
+    OR OLD.score IS DISTINCT FROM NEW.score OR OLD.passed IS DISTINCT FROM NEW.passed
+    OR OLD.error_code IS DISTINCT FROM NEW.error_code OR OLD.created_at IS DISTINCT FROM NEW.created_at
+    OR OLD.app IS DISTINCT FROM NEW.app OR OLD.evaluator_id IS DISTINCT FROM NEW.evaluator_id
+    OR OLD.profile_name IS DISTINCT FROM NEW.profile_name))
   EXECUTE FUNCTION note_changed_rollup();
