@@ -61,10 +61,9 @@ SELECT request_id + 1 + place, %(account)s, request_id, place, evaluator_id, 'ex
   CASE WHEN has_gold THEN passed::int END, CASE WHEN has_gold THEN passed END, 12, true, has_gold, 0, 0, app, kept_at,
   kept_at {JUDGED}""",
     f"""
-INSERT INTO evaluations_historyscore (account_id, id, evaluator_id, profile_name, revision, score, passed, source,
-  source_id, app, created_at)
-SELECT %(account)s, request_id + 1 + place, evaluator_id, 'patronus:exact-match', 1, passed::int, passed, 'evaluation',
-  request_id + 1 + place, app, kept_at {JUDGED} WHERE has_gold""",
+SELECT remember_scores(%(account)s, array_agg(ROW(request_id + 1 + place, evaluator_id, 'patronus:exact-match', 1,
+  passed::int, passed, 'evaluation', request_id + 1 + place, false, app, NULL, NULL, NULL, NULL, kept_at
+  )::history_entry)) {JUDGED} WHERE has_gold""",
 )
 
 
@@ -87,4 +86,4 @@ def _fill(account_id: int) -> int:
         cursor.execute(DRAW, {"n": N_CALLS})
         for statement in ROWS:
             cursor.execute(statement, values)
-        return int(cursor.rowcount)
+        return int(cursor.fetchone()[0])
