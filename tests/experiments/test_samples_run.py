@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.runner.generate import AskedConfig, Postponed, Produced
+from evalsvc.experiments.runner.unit import row_of_twin
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     by_name,
@@ -147,3 +148,14 @@ def test_a_preview_counts_each_sample(alice: Caller, stub: RunningStub) -> None:
     )
     assert (once["n_queries"], often["n_queries"]) == (6, 30)
     assert often["n_tokens"] == 5 * once["n_tokens"]
+
+
+def test_samples_that_are_taken_over_are_held_to_what_is_declared() -> None:
+    """As http configs are, which may declare what they answer."""
+    schema = {"type": "object", "properties": {"output": {"enum": ["even"]}}}
+    samples = [{"status": "ok", "output": {"output": text}} for text in ("odd", "even")]
+
+    row = row_of_twin(schema, 4, {"reused_from": 1, "output": {"output": "odd"}, "samples": samples})
+
+    assert [sample["status"] for sample in row["samples"]] == ["error", "ok"]
+    assert (row["pos"], row["status"], row["output"], row["reused_from"]) == (4, "ok", {"output": "even"}, 1)

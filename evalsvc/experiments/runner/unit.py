@@ -127,8 +127,8 @@ class UnitRunner:
                 return
             try:
                 twin = twins.get(pos)
-                row = self._row(context, ask, keeper, examples[pos], pos) if twin is None else _row_of_twin(pos, twin)
-                self._keep(context, examples[pos], row)
+                asked = None if twin is not None else self._row(context, ask, keeper, examples[pos], pos)
+                self._keep(context, examples[pos], asked or row_of_twin(context.output_schema, pos, twin or {}))
             except Postponed as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
@@ -256,8 +256,22 @@ class UnitRunner:
         self._flushed_at = time.monotonic()
 
 
-def _row_of_twin(pos: int, twin: dict[str, Any]) -> dict[str, Any]:
-    return {"pos": pos, **asdict(Produced(**twin))}
+def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an output that is taken over, held to what this config declares, each sample by itself."""
+    row = {"pos": pos, **asdict(_held_to(schema, Produced(**twin)))}
+    if not row["samples"]:
+        return row
+    told = ("status", "output", "error_type", "error_message")
+    held = [_held_to(schema, Produced(**{name: sample.get(name) for name in told})) for sample in row["samples"]]
+    row["samples"] = [
+        sample | {name: getattr(one, name) for name in told} for sample, one in zip(row["samples"], held, strict=True)
+    ]
+    return row | {name: getattr(shown_sample(held), name) for name in told}
+
+
+def shown_sample(samples: Sequence[Produced]) -> Produced:
+    """Return the sample that an output shows: the first that is ok, else the first."""
+    return next((one for one in samples if one.status == Output.Status.OK), samples[0])
 
 
 def _held_to(schema: Mapping[str, Any] | None, produced: Produced) -> Produced:
