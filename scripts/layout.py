@@ -32,6 +32,8 @@ NEVER_RUN = (
     "**/*.pyx", "**/*.pxi", "**/*.pxd", "**/*.h", "**/*.hpp", "**/*.c", "**/*.cpp", "**/*.a",
     "pyarrow/libarrow_flight*", "pyarrow/_flight*", "pyarrow/libarrow_python_flight*",
     "pyarrow/libarrow_s3*", "pyarrow/_s3fs*", "onnxruntime/capi/libonnxruntime.so*",
+    "pyarrow/libarrow_python*.so", "pyarrow/libarrow_python*.so.*.*",  # the same file under three names
+    "drf_spectacular_sidecar/static/drf_spectacular_sidecar/redoc",
     "phonenumbers/geodata", "phonenumbers/carrierdata", "phonenumbers/tzdata",
     "**/locale/*/LC_MESSAGES/*.[mp]o", "**/*.js.map", "**/*.css.map",
     "statsmodels/datasets/*/src", "statsmodels/datasets/*/*.csv",
