@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.local.supervisor.demo import first_evaluation, write_demo_env
+from evalsvc.local.supervisor.demo import write_demo_env
 from tests.conftest import Caller, new_caller
 from tests.experiments.conftest import scheduling
 from tests.serving import serving
@@ -56,10 +56,9 @@ def scheduler_running() -> Iterator[None]:
 
 @pytest.fixture
 def reader(web: str, scheduler_running: None) -> Iterator[Reader]:
-    """A reader whose account holds what the first `make up` captures."""
+    """A reader with an account as the first `make up` leaves it: nothing is in it."""
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:
         folder = Path(name)
         write_demo_env(folder, web, {"EVALSVC_API_KEY": caller.key})
-        first_evaluation(web, caller.key)
         yield Reader(web, caller, folder)

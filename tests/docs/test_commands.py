@@ -21,6 +21,8 @@ set -euo pipefail
 curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }
 """
 README = CHECKOUT / "README.md"
+# These begin with an account in which nothing is; who reads another page has done what the README shows.
+FIRST = [README, CHECKOUT / "docs" / "quickstart.md"]
 RUN = [page for page in PAGES if calls(page)]
 # Their readers have the two variables already, from the page that leads there.
 DEEP = [*CHECKOUT.glob("docs/api/*.md"), *CHECKOUT.glob("docs/deploy/*.md"), CHECKOUT / "docs" / "gate.md"]
@@ -30,7 +32,8 @@ def outputs_of(page: Path, reader: Reader) -> list[tuple[Call, str]]:
     """Run a page's calls in one shell, as a reader does, and return what each printed."""
     found = calls(page)
     sourced = "source .evalsvc/demo.env\n" if page in DEEP else ""
-    script = PRELUDE + sourced + "".join(f"{call.block.text}\nprintf '{END_OF_BLOCK}'\n" for call in found)
+    before = "" if page in FIRST else "{\n" + "\n".join(call.block.text for call in calls(README)) + "} > /dev/null\n"
+    script = PRELUDE + before + sourced + "".join(f"{call.block.text}\nprintf '{END_OF_BLOCK}'\n" for call in found)
     done = reader.run(["bash", "-s"], script)
     outputs = done.stdout.split(END_OF_BLOCK)
     assert done.returncode == 0, f"{found[len(outputs) - 1].block.text}\n{outputs[-1]}\n{done.stderr}"

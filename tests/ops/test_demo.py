@@ -19,7 +19,7 @@ import pytest
 
 from evalsvc.local.embedded.home import read_env_file
 from evalsvc.local.supervisor import demo
-from evalsvc.local.supervisor.demo import EARLIER_OUTPUTS, DemoVerdict, banner, first_evaluation, write_demo_env
+from evalsvc.local.supervisor.demo import DemoVerdict, banner, first_evaluation, write_demo_env
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 ACCOUNT = {
@@ -34,7 +34,9 @@ FLAT = {"lower": 1.0, "upper": 1.0, "alpha": 0.95, "n": 8, "advice": {"lower": 0
 
 @pytest.mark.parametrize("interval", [None, {}, {"lower": None, "upper": None, "alpha": 0.95, "n": 0}])
 def test_a_verdict_without_a_history_claims_no_interval(interval: Any) -> None:
-    assert str(DemoVerdict(True, 1.0, interval)) == "pass, score 1, no interval yet"
+    text = str(DemoVerdict(True, 1.0, interval))
+
+    assert text == "pass, score 1; no interval yet (captured scores: 0, needed: 2)"
 
 
 def test_a_verdict_says_what_its_interval_is_of() -> None:
@@ -64,11 +66,10 @@ def test_an_interval_at_zero_is_an_interval() -> None:
 
 @dataclass
 class Double:
-    """A real HTTP server that keeps captured scores as the service would, and records what it was sent."""
+    """A real HTTP server that answers as the service would, and records what it was sent."""
 
     url: str = ""
     reply: tuple[int, bytes] | None = None
-    captured: list[float] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -77,11 +78,7 @@ class Double:
 
     def answer(self, body: dict[str, Any]) -> tuple[int, bytes]:
         score = float(body["evaluated_model_output"] == body["evaluated_model_gold_answer"])
-        n = len(self.captured)
-        ends = (min(self.captured), max(self.captured)) if n else (None, None)
-        interval = {"lower": ends[0], "upper": ends[1], "alpha": 0.95, "n": n}
-        if body["capture"] == "all":
-            self.captured.append(score)
+        interval = {"lower": None, "upper": None, "alpha": 0.95, "n": 0}
         result = {"pass": score == 1, "score_raw": score, "additional_info": {"confidence_interval": interval}}
         return 200, json.dumps({"results": [{"evaluation_result": result}]}).encode()
 
@@ -124,42 +121,15 @@ def double() -> Iterator[Double]:
         thread.join()
 
 
-def test_the_first_start_makes_a_history_and_answers_over_it(double: Double) -> None:
+def test_it_captures_nothing_in_the_account_whose_key_is_printed(double: Double) -> None:
     verdict = first_evaluation(double.url, "sk-demo-1")
 
-    assert verdict.passed is True
-    assert verdict.interval is not None
-    assert verdict.interval["n"] == len(EARLIER_OUTPUTS)
-    assert verdict.interval["lower"] < verdict.interval["upper"]
-    assert [body["evaluated_model_output"] for body in double.bodies] == ["Paris", *EARLIER_OUTPUTS, "Paris"]
-    assert [body["capture"] for body in double.bodies] == ["none"] + ["all"] * (len(EARLIER_OUTPUTS) + 1)
-
-
-def test_later_starts_capture_nothing(double: Double) -> None:
-    first_evaluation(double.url, "k")
-    captured = list(double.captured)
-    double.bodies.clear()
-
-    for _ in range(3):
-        assert first_evaluation(double.url, "k").interval is not None
-    assert double.captured == captured
-    assert [body["capture"] for body in double.bodies] == ["none"] * 3
-
-
-def test_a_first_start_that_broke_off_is_completed_by_the_next(double: Double) -> None:
-    double.captured = [1.0] * (len(EARLIER_OUTPUTS) - 1)
-
-    verdict = first_evaluation(double.url, "k")
-    assert verdict.interval is not None
-    assert verdict.interval["n"] >= len(EARLIER_OUTPUTS)
-    double.bodies.clear()
-    first_evaluation(double.url, "k")
-    assert len(double.bodies) == 1
+    assert (verdict.passed, verdict.score) == (True, 1.0)
+    assert [body["capture"] for body in double.bodies] == ["none"]
 
 
 def test_a_pending_answer_is_waited_for(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "PAUSE_SECONDS", 0.0)
-    double.captured = [1.0] * len(EARLIER_OUTPUTS)
     double.n_pending = 3
 
     verdict = first_evaluation(double.url, "k")

@@ -42,6 +42,15 @@ def test_it_prints_all_that_a_newcomer_needs(running: Running) -> None:
     assert stat.S_IMODE((running.installation.checkout / ".evalsvc" / "demo.env").stat().st_mode) == 0o600
 
 
+def test_the_first_evaluation_of_the_printed_key_has_no_score_before_it(running: Running) -> None:
+    """No test of this file captures: what is found here, `make up` has put there."""
+    eventually_evaluates(running)
+    _, body = running.evaluate(confidence_interval_strategy="full-history")
+
+    infos = [result["evaluation_result"]["additional_info"] for result in body["results"]]
+    assert [info["confidence_interval"]["n"] for info in infos] == [0, 0]
+
+
 def test_every_lane_answers(running: Running) -> None:
     eventually_evaluates(running)
 

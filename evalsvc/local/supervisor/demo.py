@@ -19,13 +19,10 @@ QUESTION = {
     "evaluated_model_output": "Paris",
     "evaluated_model_gold_answer": "Paris",
     "app": "demo",
-    "capture": "all",
+    # The account whose key is printed holds what its owner has captured, and nothing else.
+    "capture": "none",
     "confidence_interval_strategy": "full-history",
 }
-# The interval speaks of the scores before the request. A history of passes alone would have one of zero width, which
-# says nothing about how sure the mean is; so the demo application is sometimes wrong.
-EARLIER_OUTPUTS = ("Paris", "Paris", "Lyon", "Paris", "Paris", "Paris is the capital", "Paris", "Paris")
-
 # A worker may have to load a model first.
 PATIENCE_SECONDS, PAUSE_SECONDS = 60.0, 0.2
 DEMO_ENV = ".evalsvc/demo.env"
@@ -43,7 +40,8 @@ class DemoVerdict:
             return f"pending after {PATIENCE_SECONDS:.0f} s; the workers' logs say what they do"
         verdict = f"{'pass' if self.passed else 'fail'}, score {self.score:g}"
         if not self.interval or self.interval.get("lower") is None:
-            return f"{verdict}, no interval yet"
+            n = self.interval.get("n", 0) if self.interval else 0
+            return f"{verdict}; no interval yet (captured scores: {n}, needed: 2)"
         # Equal scores have an interval of zero width, which is not certainty; the advice beside it is not.
         ends = self.interval.get("advice") or self.interval
         lower, upper, level = ends["lower"], ends["upper"], self.interval["alpha"]
@@ -84,20 +82,12 @@ class DemoCaller:
 
 
 def first_evaluation(url: str, key: str, ca_file: Path | None = None) -> DemoVerdict:
-    """Ask the running service as any client would; the first time, let a few other answers make a history."""
+    """Ask the running service as any client would, and capture nothing.
+
+    An answer that a worker still has is asked for again, and is no failure.
+    """
     caller = DemoCaller(url, key, ca_file)
-    verdict = _evaluate(caller, capture="none")
-    if verdict.is_pending or (verdict.interval and verdict.interval.get("n", 0) >= len(EARLIER_OUTPUTS)):
-        return verdict
-    for output in EARLIER_OUTPUTS:
-        _evaluate(caller, output)
-    return _evaluate(caller)
-
-
-def _evaluate(caller: DemoCaller, output: str = "Paris", capture: str = "all") -> DemoVerdict:
-    """Evaluate once. An answer that a worker still has is asked for again, and is no failure."""
-    body = QUESTION | {"evaluated_model_output": output, "capture": capture}
-    status, text = caller.ask("POST", "/v1/evaluate", body)
+    status, text = caller.ask("POST", "/v1/evaluate", QUESTION)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (request_id := _pending_id(text)) is not None:
         if time.monotonic() > deadline:
