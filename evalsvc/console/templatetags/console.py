@@ -51,7 +51,15 @@ def filters(context: dict[str, Any], fields: Sequence[FormField], button: str = 
     request = context["request"]
     is_narrowed = any(request.GET.get(field.name) for field in fields if field.kind != "hidden")
     kept = {"sort": request.GET.get("sort", "")}
-    return {"fields": fields, "button": button, "kept": kept, "path": request.path, "is_narrowed": is_narrowed}
+    clear = address_with(request, **{field.name: None for field in fields if field.kind != "hidden"})
+    return {
+        "fields": fields,
+        "button": button,
+        "kept": kept,
+        "path": request.path,
+        "clear": clear,
+        "is_narrowed": is_narrowed,
+    }
 
 
 @register.inclusion_tag("console/parts/call.html", takes_context=True)

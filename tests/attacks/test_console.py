@@ -1,0 +1,193 @@
+"""Every page of the console, found by walking its links as the account's admin, and then opened by others.
+
+A page that is new is walked to, and held to the same: none of its links leads nowhere, a stranger finds nothing, a
+reader changes nothing, whoever is not signed in is led to the door, and it asks the database little. A page that
+nothing leads to fails here too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import parse_qs, unquote, urljoin, urlsplit
+
+import pytest
+from django.db import connections
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
+
+from tests.admin.conftest import Person, member
+from tests.attacks.belongings import MARK, Belongings, belongings, body_of
+from tests.conftest import Caller
+from tests.console.conftest import NO_QUERIES
+
+__all__ = ["belongings"]
+
+MOST_QUERIES = 15
+MOST = {"console_compare": 20}
+SHAPES_PER_ROUTE = 4
+"""So many addresses of a route are opened: each has other names in its query than those before."""
+LINKS = ("href", "hx-get")
+# Routes that change nothing of the account: what a person sees, chooses and keeps for themself.
+COMPUTES = {"console_threshold"}
+"""Forms that ask a question and keep nothing."""
+UNLINKED = {
+    "console_kit",  # for contributors
+    "console_playground_run",  # while an evaluation runs
+    "console_experiment_live",  # while an experiment runs
+    "console_compare_question",  # in an account without annotation criteria
+}
+OWN = {"console_accounts", "console_theme", "console_kit"}
+
+
+class Links(HTMLParser):
+    """The addresses that a page leads to, and those that its forms write to."""
+
+    def __init__(self, page: str, address: str) -> None:
+        super().__init__()
+        self.address, self.reads, self.writes = address, list[str](), list[str]()
+        self.form: str | None = None
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "form":
+            is_post = (given.get("method") or "").lower() == "post"
+            self.form = (given.get("action") or "") if is_post else None
+        if tag == "button" and given.get("type", "submit") == "submit" and self.form is not None:
+            self._note(self.writes, given.get("formaction") or self.form)
+        for name in LINKS:
+            if name in given:
+                self._note(self.reads, given[name])
+
+    def _note(self, found: list[str], link: str | None) -> None:
+        address = urljoin(self.address, link or "").partition("#")[0]
+        if address.startswith("/console/"):
+            found.append(address)
+
+
+@dataclass
+class Walk:
+    """What was found: addresses by their route's name, and what was wrong on the way."""
+
+    pages: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    forms: dict[str, str] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+    def addresses(self) -> list[str]:
+        return [address for addresses in self.pages.values() for address in addresses]
+
+
+def route_of(address: str) -> str:
+    return str(resolve(urlsplit(address).path).url_name)
+
+
+def shape_of(address: str) -> tuple[str, frozenset[str]]:
+    return route_of(address), frozenset(parse_qs(urlsplit(address).query, keep_blank_values=True))
+
+
+def is_of_one(address: str) -> bool:
+    """Whether the path names one thing of the account's; evaluators are everybody's."""
+    found = resolve(urlsplit(address).path)
+    return bool(found.kwargs) and found.url_name != "console_evaluator"
+
+
+def n_queries(person: Person, address: str) -> int:
+    with CaptureQueriesContext(connections["default"]) as queries:
+        person.client.get(address)
+    return sum(not one["sql"].startswith(NO_QUERIES) for one in queries)
+
+
+def walked(person: Person) -> Walk:
+    """Open what the pages lead to, from Home on, breadth first."""
+    walk, seen, waiting = Walk(), set[tuple[str, frozenset[str]]](), [("/console/", "")]
+    while waiting:
+        address, source = waiting.pop(0)
+        shape = shape_of(address)
+        if shape in seen or len(walk.pages[shape[0]]) >= SHAPES_PER_ROUTE:
+            continue
+        seen.add(shape)
+        answer = person.client.get(address)
+        if answer.status_code >= 400:
+            walk.wrong.append(f"{address}: {answer.status_code}, linked from {source}")
+        walk.pages[shape[0]].append(address)
+        if answer.streaming or "html" not in answer["Content-Type"]:
+            continue
+        links = Links(answer.content.decode(), address)
+        waiting += [(link, address) for link in links.reads]
+        walk.forms.update((route_of(one), one) for one in links.writes)
+    return walk
+
+
+@pytest.fixture(scope="module")
+def walk(belongings: Belongings) -> Walk:
+    return walked(member(belongings.alice.account, "admin"))
+
+
+def routes(resolver: Any = None) -> Iterator[str]:
+    """The names of the console's routes."""
+    for one in (resolver or get_resolver()).url_patterns:
+        if isinstance(one, URLResolver):
+            yield from routes(one)
+        elif isinstance(one, URLPattern) and str(one.name).startswith("console_"):
+            yield str(one.name)
+
+
+def test_no_link_leads_nowhere(walk: Walk) -> None:
+    assert walk.wrong == []
+
+
+def test_something_leads_to_every_page(walk: Walk) -> None:
+    assert set(routes()) - set(walk.pages) - set(walk.forms) == UNLINKED
+
+
+def test_whoever_is_not_signed_in_is_led_to_the_door(walk: Walk) -> None:
+    for address in walk.addresses():
+        answer = Client().get(address)
+        assert answer.status_code == 302 and "login" in answer["Location"], address
+
+
+def test_a_stranger_finds_nothing(walk: Walk, charlie: Caller) -> None:
+    """What is another account's is not there; a list is that of their own, and leads to nothing of another."""
+    stranger = member(charlie.account, "admin")
+    owned = [urlsplit(one).path for one in walk.addresses() if is_of_one(one)]
+    for address in walk.addresses():
+        answer = stranger.client.get(address)
+        assert answer.status_code in ({404} if is_of_one(address) else {200, 302, 404}), (address, answer.status_code)
+        said = body_of(answer).decode()
+        assert MARK in unquote(address) or MARK not in said, address
+        assert answer.status_code != 200 or not [one for one in owned if f'"{one}' in said], address
+
+
+def test_a_stranger_writes_nothing(walk: Walk, charlie: Caller) -> None:
+    stranger = member(charlie.account, "admin")
+    for route, address in walk.forms.items():
+        if is_of_one(address):
+            answer = stranger.client.post(address, {})
+            assert answer.status_code == 404, (route, address, answer.status_code)
+
+
+def test_a_reader_changes_nothing(walk: Walk, belongings: Belongings) -> None:
+    reader = member(belongings.alice.account, "reader")
+    for route, address in walk.forms.items():
+        if route not in OWN | COMPUTES:
+            assert reader.client.post(address, {}).status_code == 403, (route, address)
+
+
+def test_no_reader_is_shown_a_form(walk: Walk, belongings: Belongings) -> None:
+    reader = member(belongings.alice.account, "reader")
+    for address in walk.addresses():
+        answer = reader.client.get(address)
+        if answer.status_code == 200 and "html" in answer["Content-Type"]:
+            writes = {route_of(one) for one in Links(answer.content.decode(), address).writes}
+            assert writes <= OWN | COMPUTES, (address, writes)
+
+
+def test_it_asks_the_database_little(walk: Walk, belongings: Belongings) -> None:
+    admin = member(belongings.alice.account, "admin")
+    asked = {address: n_queries(admin, address) for address in walk.addresses()}
+    assert {address: n for address, n in asked.items() if n > MOST.get(route_of(address), MOST_QUERIES)} == {}
