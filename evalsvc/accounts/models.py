@@ -149,6 +149,8 @@ class ApiKey(TenantModel):
     scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.WRITE)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Last, to within 15 minutes.")
+    issued_by = models.CharField(max_length=120, blank=True, default="", db_default="", editable=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -160,6 +162,12 @@ class ApiKey(TenantModel):
     def is_live(self, now: datetime) -> bool:
         """Say whether the key is valid at the time `now`."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+    def state(self, now: datetime) -> str:
+        """Say in a word what the key is at the time `now`: live, expired or revoked."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "live" if self.is_live(now) else "expired"
 
 
 class AuditEntry(TenantModel):

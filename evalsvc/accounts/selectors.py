@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import connections
-from django.db.models import QuerySet
+from django.db.models import (
+    BigIntegerField,
+    Case,
+    CharField,
+    F,
+    Model,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast, Coalesce, Concat, Substr
 
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
 from evalsvc.infra.cache import AccountCache
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
 
+Row = TypeVar("Row", bound=Model)
 _refusing: AccountCache[int, bool] = AccountCache(10_000, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 
 
@@ -51,22 +65,46 @@ def list_memberships(*, user: User) -> list[tuple[int, str, str]]:
         return cursor.fetchall()
 
 
+def named_actors(rows: QuerySet[Row], actor: str) -> QuerySet[Row]:
+    """Add `who` to rows that hold an actor: a person by e-mail, a key by its name, the others as they are.
+
+    An operator's address is none of an account's business.
+    """
+    is_operator = When(is_superuser=True, then=Value("operator"))
+    people = User.objects.filter(pk=OuterRef("_user")).annotate(
+        shown=Case(is_operator, default=F("email"), output_field=CharField())
+    )
+    keys = ApiKey.objects.filter(pk=OuterRef("_key")).annotate(
+        shown=Concat(F("name"), Value(" (ek_"), F("public"), Value(")"), output_field=CharField())
+    )
+    numbered = rows.annotate(_user=_number_of(actor, "user"), _key=_number_of(actor, "key"))
+    found = Coalesce(
+        Subquery(people.values("shown")[:1]), Subquery(keys.values("shown")[:1]), F(actor), output_field=CharField()
+    )
+    return numbered.annotate(who=found)
+
+
+def _number_of(actor: str, kind: str) -> Case:
+    number = Cast(Substr(F(actor), len(kind) + 2), BigIntegerField())
+    return Case(When(**{f"{actor}__regex": f"^{kind}:[0-9]{{1,18}}$"}, then=number), output_field=BigIntegerField())
+
+
 def list_keys(*, account: Account) -> QuerySet[ApiKey]:
-    """Return the account's keys, newest first."""
-    return ApiKey.objects.filter(account=account).order_by("-id")
+    """Return the account's keys, newest first, each with who issued it (`who`)."""
+    return named_actors(ApiKey.objects.filter(account=account), "issued_by").order_by("-id")
 
 
 def get_key(*, account: Account, id: int) -> ApiKey:
     """Return one key of the account; NotFound for missing and foreign."""
-    key = ApiKey.objects.filter(account=account, id=id).first()
+    key = list_keys(account=account).filter(id=id).first()
     if key is None:
         raise NotFound
     return key
 
 
 def list_audit(*, account: Account) -> QuerySet[AuditEntry]:
-    """Return the account's audit trail, newest first."""
-    return AuditEntry.objects.filter(account=account).order_by("-id")
+    """Return the account's audit trail, newest first, each entry with who did it (`who`)."""
+    return named_actors(AuditEntry.objects.filter(account=account), "actor").order_by("-id")
 
 
 def get_account(*, id: int) -> Account:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text
 from evalsvc.accounts.access.rate_limiter import bump_epoch
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
+from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope, current_role
 
+MAX_KEY_NAME = 100
 DELETION_BEGAN = "account.deletion_began"
 OPERATOR, ADMIN = "operator", "admin"
 """Who orders a deletion: whoever runs the service, or an admin of the account itself."""
@@ -127,20 +129,34 @@ def issue_key(
     actor: str = "system",
     text: KeyText | None = None,
 ) -> tuple[ApiKey, KeyText]:
-    """Make a key and return it with its text, which cannot be read again."""
-    text = text or new_key_text()
+    """Make a key and return it with its text, which cannot be read again.
+
+    Of two calls with the same public half one is refused, so that a form that is sent twice makes one key.
+    """
+    name, text = _key_name(name), text or new_key_text()
     with account_scope(account.pk):
-        key = ApiKey.objects.create(
-            account=account,
-            name=name,
-            public=text.public,
-            secret_hash=hash_secret(text.secret),
-            scope=scope,
-            expires_at=expires_at,
-        )
+        try:
+            key = ApiKey.objects.create(
+                account=account,
+                name=name,
+                public=text.public,
+                secret_hash=hash_secret(text.secret),
+                scope=scope,
+                expires_at=expires_at,
+                issued_by=actor[:120],
+            )
+        except IntegrityError as exc:
+            raise Invalid(FieldError("/id", "This key was issued already."), code="already_exists") from exc
         key.refresh_from_db()
         record_audit(account=account, actor=actor, action="key.issued", target=f"ek_{text.public}", scope=str(scope))
     return key, text
+
+
+def _key_name(name: str) -> str:
+    cleaned = clean_name(name.strip(), "/name")
+    if not 1 <= len(cleaned) <= MAX_KEY_NAME:
+        raise Invalid(FieldError("/name", f"A key has a name of at most {MAX_KEY_NAME} characters."))
+    return cleaned
 
 
 def revoke_key(*, account: Account, key: ApiKey, now: datetime, actor: str = "system") -> ApiKey:

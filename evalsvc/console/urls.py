@@ -2,6 +2,7 @@
 
 from django.urls import include, path, re_path
 
+from evalsvc.console.pages.account import urls as account
 from evalsvc.console.pages.compare import urls as compare
 from evalsvc.console.pages.datasets import urls as datasets
 from evalsvc.console.pages.evaluations import urls as evaluations
@@ -27,6 +28,7 @@ AREAS = [
     *experiments.urlpatterns,
     *compare.urlpatterns,
     *datasets.urlpatterns,
+    *account.urlpatterns,
 ]
 urlpatterns = [
     path(

@@ -202,7 +202,7 @@ def test_a_given_text_becomes_the_key() -> None:
 def test_a_public_half_belongs_to_one_key() -> None:
     text, other = new_key_text(), new_account()
     issue_key(account=new_account(), name="first", text=text)
-    with pytest.raises(IntegrityError):
+    with pytest.raises(Invalid):
         issue_key(account=other, name="second", text=text)
     assert [action for _, action, _, _ in trail(other)] == ["account.created"]
 

@@ -210,6 +210,7 @@ def test_functions_that_look_across_accounts_run_in_a_fixed_search_path() -> Non
             "find_api_key_and_state",
             "find_review_link",
             "memberships_of",
+            "note_key_use",
             "make_partitions",
             "drop_partitions",
             "rows_without_partition",

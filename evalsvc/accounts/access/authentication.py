@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from evalsvc.accounts.access import permits
 from evalsvc.accounts.access.keys import PREFIX, KeyText, parse_key, same_secret
 from evalsvc.accounts.access.rate_limiter import Admission, count_requests
+from evalsvc.accounts.access.uses import note_use
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import KeyRow, find_key
 from evalsvc.infra.cache import AccountCache, CacheEntry
@@ -171,6 +172,7 @@ def _read(text: KeyText, admission: Admission | None) -> Caller | None:
         if row is None or not _opens(row, text):
             return None
     account = Account(id=row.account_id, name=row.account_name)
+    note_use(row.id)
     _cache.put(text.public, Cached(row, account, proof_of(text.secret)), admission.epoch)
     return Caller(row, account, admission)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, CharField, F, OuterRef, QuerySet, Subquery, Value, When
-from django.db.models.functions import Cast, Coalesce, Concat
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from evalsvc.accounts.admin.base import ADMIN, BigTablePaginator, ScopedAdmin
-from evalsvc.accounts.models import AuditEntry, User
+from evalsvc.accounts.models import AuditEntry
+from evalsvc.accounts.selectors import named_actors
 
 
 @admin.register(AuditEntry)
@@ -29,10 +29,7 @@ class AuditEntryAdmin(ScopedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Name people by e-mail; an operator's address is none of an account's business."""
-        name = Case(When(is_superuser=True, then=Value("operator")), default=F("email"), output_field=CharField())
-        people = User.objects.annotate(actor=Concat(Value("user:"), Cast("pk", CharField())), shown=name)
-        found = Subquery(people.filter(actor=OuterRef("actor")).values("shown")[:1])
-        return super().get_queryset(request).annotate(who=Coalesce(found, F("actor"), output_field=CharField()))
+        return named_actors(super().get_queryset(request), "actor")
 
     @admin.display(description="Who")
     def who(self, entry: Any) -> str:

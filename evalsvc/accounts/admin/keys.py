@@ -36,7 +36,7 @@ class ApiKeyAdmin(ScopedAdmin):
     view_role = write_role = ADMIN
     may_add = True
     form = KeyForm
-    list_display = ("name", "key", "scope", "state", "created_at", "expires_at")
+    list_display = ("name", "key", "scope", "state", "used_at", "created_at", "expires_at")
     list_display_links = ("name",)
     list_select_related = ("account",)
     ordering = ("-id",)
@@ -48,7 +48,7 @@ class ApiKeyAdmin(ScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: object = None) -> list[Any]:
         """Ask for three things; show all that is stored but the hash."""
         self_made = ["name", "scope", "expires_at"]
-        shown = ["name", "key", "scope", "state", "created_at", "expires_at", "revoked_at"]
+        shown = ["name", "key", "scope", "state", "used_at", "created_at", "expires_at", "revoked_at"]
         fields = self_made if obj is None else shown
         return ["account", *fields] if self.adds_account(request, fields) else fields
 
@@ -65,9 +65,7 @@ class ApiKeyAdmin(ScopedAdmin):
     @display(description="State", label={"live": "success", "expired": "warning", "revoked": "danger"})
     def state(self, key: ApiKey) -> str:
         """Say whether the key is valid now."""
-        if key.revoked_at is not None:
-            return "revoked"
-        return "live" if key.is_live(timezone.now()) else "expired"
+        return key.state(timezone.now())
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
         """Issue the key; its text travels on this request only."""

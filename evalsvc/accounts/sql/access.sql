@@ -22,6 +22,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
   WHERE k.public = p_public AND a.deleted_at IS NULL
 $$;
 
+-- When a key was used last. Whoever has just been let in by it has no scope yet. To the minute, so that many processes that
+-- say so at once write once.
+CREATE OR REPLACE FUNCTION note_key_use(p_key bigint) RETURNS void
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  UPDATE accounts_apikey SET used_at = date_trunc('minute', now())
+  WHERE id = p_key AND (used_at IS NULL OR used_at < date_trunc('minute', now()))
+$$;
+
 CREATE OR REPLACE FUNCTION memberships_of(p_user bigint)
 RETURNS TABLE (account_id bigint, account_name text, role text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

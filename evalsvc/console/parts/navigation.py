@@ -57,8 +57,16 @@ GROUPS: tuple[tuple[str, Sequence[Entry]], ...] = (
         (
             Entry("Connections", "console_connections"),
             Entry("Event webhooks", "console_webhooks"),
-            Entry("Account", "console_account", "admin"),
             Entry("Operator", "console_operator", "operator"),
+        ),
+    ),
+    (
+        "Account",
+        (
+            Entry("Keys", "console_keys", "admin"),
+            Entry("Members", "console_members", "admin"),
+            Entry("Audit trail", "console_audit", "admin"),
+            Entry("Limits and retention", "console_limits"),
         ),
     ),
 )

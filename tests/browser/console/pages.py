@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from tests.admin.conftest import key_of
 from tests.console.comparing import raced
 from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
@@ -32,6 +33,8 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("compare?a={candidate}&b={baseline}", "reader"),
     ("experiments/new", "editor"),
     ("datasets/{dataset}", "reader"),
+    ("keys", "admin"),
+    ("keys/new", "admin"),
 )
 
 # Pages of the same parts as one above: looked at when all pages are.
@@ -49,6 +52,7 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("datasets/new", "editor"),
     ("datasets/traffic", "editor"),
     ("datasets/{dataset}/edit", "editor"),
+    ("keys/{key}", "admin"),
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):
     PAGES += ALIKE
@@ -62,5 +66,10 @@ def scores(caller: Any) -> Found:
     return {}
 
 
+def first_key(caller: Any) -> Found:
+    """Return the key that the account was made with."""
+    return {"key": key_of(caller).pk}
+
+
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced)
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, first_key)

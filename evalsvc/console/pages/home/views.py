@@ -86,7 +86,7 @@ def _call(reading: HomeReading) -> ApiCall:
 
 
 def _first_steps(request: PageRequest) -> dict[str, Any]:
-    keys = optional_address("console_keys") or reverse("admin:accounts_apikey_changelist")
+    keys = reverse("console_keys")
     export = f"export {KEY}=ek_…   # the key of step 1"
     return {
         "keys": keys,

@@ -15,9 +15,17 @@ document.addEventListener("change", (event) => {
 // Copy what stands in the same box.
 document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
-    if (button) {
-        await navigator.clipboard.writeText(button.closest(".copied").querySelector("code").textContent);
+    if (!button) {
+        return;
+    }
+    const text = button.closest(".copied").querySelector("code");
+    if (navigator.clipboard) {
+        await navigator.clipboard.writeText(text.textContent);
         say(button, "Copied");
+    } else {
+        // Without https a browser lets no script copy: the text is marked, and a person does it.
+        getSelection().selectAllChildren(text);
+        say(button, "Marked: copy it by keys");
     }
 });
 
@@ -171,4 +179,9 @@ document.addEventListener("DOMContentLoaded", () => {
     document.body.append(tip);
     document.documentElement.dataset.script = "on";
     foldMenu();
+    // Reloading the answer to a form would send the form again: from now on the page has another address.
+    const shown = document.querySelector("[data-address]");
+    if (shown) {
+        history.replaceState(null, "", shown.dataset.address);
+    }
 });

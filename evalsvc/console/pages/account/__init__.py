@@ -1,0 +1,1 @@
+"""The account's own pages: keys, members, invitations, the audit trail, limits and retention."""

@@ -1,0 +1,157 @@
+"""/console/keys: the account's keys; one is issued, and shown in that one answer; one is revoked."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from evalsvc.accounts.access.keys import key_text_for
+from evalsvc.accounts.models import ApiKey
+from evalsvc.accounts.selectors import get_key, list_keys
+from evalsvc.accounts.services import issue_key, revoke_key
+from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
+from evalsvc.console.pages.account.paging import newest_part
+from evalsvc.console.parts.addresses import choice
+from evalsvc.console.parts.calls import KEY, ApiCall
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.reports.page.elements import element
+from evalsvc.rest.problems import Invalid
+
+COLUMNS = (
+    Column("Name"),
+    Column("Key"),
+    Column("May"),
+    Column("State"),
+    Column("Last used", note="To within 15 minutes."),
+    Column("Issued by"),
+    Column("Issued"),
+    Column("Ends"),
+)
+TONES = {"live": "good", "expired": "warn", "revoked": "bad"}
+ENDS = (
+    ("", "never"),
+    ("1", "in a day"),
+    ("7", "in a week"),
+    ("30", "in 30 days"),
+    ("90", "in 90 days"),
+    ("365", "in a year"),
+)
+WHOAMI = ApiCall("GET", "/v1/whoami")
+SENT_TWICE = (
+    "This form was sent before: its key was issued then, and shown once. If nobody has copied it, revoke it and issue"
+    " another."
+)
+
+
+@require_safe
+@console_page(role=ADMIN)
+def keys_page(request: PageRequest) -> HttpResponse:
+    """List the account's keys, newest first; those that are revoked only when they are asked for."""
+    rows = list_keys(account=request.visitor.account)
+    if choice(request, "state", ("all",), "") != "all":
+        rows = rows.filter(revoked_at=None)
+    found, cursor = newest_part(request, rows)
+    options = [("", "not revoked"), ("all", "all")]
+    context = {
+        "fields": [FormField("state", "Keys", "select", request.GET.get("state", ""), options)],
+        "table": PageTable(
+            "Keys", COLUMNS, [_row(key, request.visitor.now) for key in found], next_cursor=cursor, is_walked=True
+        ),
+        "call": WHOAMI,
+    }
+    return render(request, "console/account/keys.html", context)
+
+
+def _row(key: Any, now: datetime) -> TableRow:
+    state = key.state(now)
+    cells = (
+        element("bdi", key.name),
+        element("span", f"ek_{key.public}.…", class_="mono"),
+        key.get_scope_display(),
+        element("span", state, class_=f"badge {TONES[state]}"),
+        moment_markup(key.used_at, now),
+        key.who or "—",
+        moment_markup(key.created_at, now),
+        moment_markup(key.expires_at, now) if key.expires_at else "never",
+    )
+    return TableRow(cells, reverse("console_key", args=[key.pk]))
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def new_key_page(request: PageRequest) -> HttpResponse:
+    """Ask for a new key's name, and show the key in the answer, which is the only place where it ever stands."""
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        try:
+            key, text = _issued(request.visitor, request.POST)
+        except Invalid as refused:
+            if refused.code == "already_exists":
+                messages.warning(request, SENT_TWICE)
+                return redirect("console_keys")
+            errors = {error.pointer.removeprefix("/"): error.detail for error in refused.errors}
+        else:
+            shown = {"key": key, "text": str(text), "variable": KEY, "call": WHOAMI}
+            return render(request, "console/account/issued.html", shown)
+    context = {"fields": _fields(request.POST, errors), "call": WHOAMI}
+    return render(request, "console/account/new_key.html", context, status=422 if errors else 200)
+
+
+def _issued(visitor: Visitor, sent: Mapping[str, str]) -> tuple[ApiKey, object]:
+    scope = sent.get("scope", "")
+    days = sent.get("ends", "")
+    word = f"{visitor.account.pk}:{visitor.user.pk}:{sent.get('once', '')}"
+    return issue_key(
+        account=visitor.account,
+        name=sent.get("name", ""),
+        scope=ApiKey.Scope(scope) if scope in ApiKey.Scope.values else ApiKey.Scope.READ,
+        expires_at=visitor.now + timedelta(days=int(days)) if days in {value for value, _ in ENDS[1:]} else None,
+        actor=visitor.actor,
+        text=key_text_for(word),
+    )
+
+
+def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
+    """Return the fields. The form has a word of its own: it makes one key, however often it is sent."""
+    fields = (
+        FormField("name", "Name"),
+        FormField("scope", "It may", "select", ApiKey.Scope.WRITE, ApiKey.Scope.choices),
+        FormField("ends", "It ends", "select", "", ENDS),
+        FormField("once", "", "hidden", secrets.token_urlsafe(16)),
+    )
+    return filled(fields, sent, errors)
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def key_page(request: PageRequest, id: int) -> HttpResponse:
+    """Show what is known of a key; end it once its name was typed."""
+    visitor = request.visitor
+    key = get_key(account=visitor.account, id=id)
+    error = ""
+    if request.method == "POST":
+        if is_confirmed(request, key.name):
+            revoke_key(account=visitor.account, key=key, now=visitor.now, actor=visitor.actor)
+            messages.success(request, f"The key {key.name} is revoked: the next request with it is refused.")
+            return redirect("console_keys")
+        error = "Nothing was revoked: the name that was typed is another one."
+    state = key.state(visitor.now)
+    context = {
+        "key": key,
+        "state": state,
+        "tone": TONES[state],
+        "field": FormField("confirm", f"Type {key.name} to confirm", error=error, is_required=True),
+        "call": WHOAMI,
+    }
+    return render(request, "console/account/key.html", context, status=422 if error else 200)
