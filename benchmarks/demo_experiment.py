@@ -228,7 +228,7 @@ def run(options: argparse.Namespace) -> None:
         print(
             f"\n{options.configs} configs, {options.examples} examples, {options.latency_ms:g} ms a query, {options.policy}"
         )
-        print(f"watch it at {own.url}/admin/experiments/experimentplan/{race.id}/change/")
+        print(f"watch it at {own.url}/console/experiments/{race.id}")
         print(f"sign in as {own.account['EVALSVC_ADMIN_USER']}, password {own.account['EVALSVC_ADMIN_PASSWORD']}\n")
         view = race.watch()
         print("\n" + "\n".join(race.report(view)), flush=True)
@@ -246,7 +246,7 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=400, help="how many examples")
     parser.add_argument("--seed", type=int, default=1, help="of the examples and their order")
     parser.add_argument(
-        "--stay", action="store_true", help="keep the service up at the end, to look around in the admin"
+        "--stay", action="store_true", help="keep the service up at the end, to look around in the console"
     )
     options = parser.parse_args()
     if not 2 <= options.configs <= 100 or options.examples < 1 or options.seed < 0:

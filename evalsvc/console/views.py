@@ -67,4 +67,4 @@ def _choose(request: HttpRequest) -> HttpResponse:
         messages.error(request, "That account is not there for you.")
         return redirect("console_accounts")
     messages.success(request, f"You are looking at {chosen.account_name} now.")
-    return redirect("console_home")
+    return redirect(safe_next(request, reverse("console_home")))

@@ -14,14 +14,24 @@ from tests.experiments.pushing import Runner, add, answering, post_next
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 
 
-def rows_of(caller: Caller, id: str) -> dict[str, Any]:
-    """Return what the board says about each config."""
-    from evalsvc.experiments.admin.board import board_of
-    from evalsvc.experiments.models import ExperimentPlan
+def board_of(caller: Caller, id: str, metric: str | None = None) -> tuple[Any, Any]:
+    """Return the board of an experiment by a metric, and its chart."""
+    from evalsvc.console.pages.experiments.board import live_board_of
+    from evalsvc.console.pages.experiments.drawings import looks_chart
+    from evalsvc.experiments.reporting.live import configs_ever
+    from evalsvc.experiments.selectors import get_plan
     from evalsvc.tenancy.scope import account_scope
 
     with account_scope(caller.account.pk):
-        return {row.name: row for row in board_of(ExperimentPlan.objects.get(pk=id)).rows}
+        plan = get_plan(account=caller.account, id=int(id))
+        configs = configs_ever(plan)
+        board = live_board_of(plan, configs, metric=metric)
+        return board, looks_chart(plan, board, configs)
+
+
+def rows_of(caller: Caller, id: str) -> dict[str, Any]:
+    """Return what the board says about each config."""
+    return {row.name: row for row in board_of(caller, id)[0].rows}
 
 
 def test_a_clone_that_is_worse_on_both_halves_does_not_lead(alice: Caller) -> None:
@@ -242,7 +252,7 @@ def test_the_page_says_what_a_metric_without_an_interval_is_of(alice: Caller) ->
     rows = [{"pos": e["pos"], "output": e["expected"], "latency_ms": 5} for e in unit["examples"][:6]]
     runner.post(unit, rows + [{"pos": e["pos"], "error": {"type": "bug"}} for e in unit["examples"][6:]])
 
-    _, ms, lost = rows_of(alice, made["id"])["a"].cells
+    ms, lost = rows_of(alice, made["id"])["a"].others
     assert (ms.value, ms.interval, ms.this_set) == ("5.000", "", "this set: 5.000 on the 6 scored")
     assert lost.value == "-"
     assert lost.this_set.startswith("0 of 10 scored; 10 failed; Stopped: none of the first 5 outputs has")
@@ -352,11 +362,6 @@ def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
 
 
 def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: Caller) -> None:
-    from evalsvc.experiments.admin.board import board_of
-    from evalsvc.experiments.admin.chart import chart_of
-    from evalsvc.experiments.models import ExperimentPlan
-    from evalsvc.tenancy.scope import account_scope
-
     for i in range(20):
         alice.evaluate("exact-match", output="yes" if i % 4 else "no", gold_answer="yes", capture="all")
     metrics = [EXACT, {"name": "ms", "source": "latency_ms"}]
@@ -368,10 +373,9 @@ def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: C
     before = references["accuracy"]
     assert (before["n"], before["value"]) == (20, 0.75)
     assert before["lower"] < 0.75 < before["upper"]
-    with account_scope(alice.account.pk):
-        plan = ExperimentPlan.objects.select_related("experiment", "account").get(pk=made["id"])
-        board = board_of(plan)
-        chart = chart_of(plan, board)
-    assert board.metrics[0][1].startswith("mean score before: 0.750 [0.")
-    assert board.metrics[1] == ("ms", "")
-    assert chart is not None and chart.before is not None
+    board, chart = board_of(alice, made["id"])
+    assert board.metric_note.startswith("mean score before: 0.750 [0.")
+    assert board.reference == 0.75
+    assert "before the experiment" in chart
+    other, _ = board_of(alice, made["id"], "ms")
+    assert (other.metric_note, other.reference) == ("", None)

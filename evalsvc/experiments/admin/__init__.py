@@ -1,4 +1,4 @@
-"""Admin pages of experiments: the list, the board that moves while one runs, clones, outputs."""
+"""Admin rows of experiments: the list, one plan with the way to its board, outputs."""
 
 from evalsvc.experiments.admin import plans
 

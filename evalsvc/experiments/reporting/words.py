@@ -144,21 +144,6 @@ def outlook_words(found: Mapping[str, Any]) -> str:
     return f"about {found['about_n_more']} more like these would settle it{beyond}"
 
 
-def describe_decision(decision: Mapping[str, Any]) -> str:
-    """Write a decision with the evidence it rested on as one line; evidence is about these N examples."""
-    evidence = ", ".join(f"{name} {_evidence(value)}" for name, value in decision["evidence"].items())
-    against = f" against {decision['against']}" if decision["against"] else ""
-    verb = "resumed" if decision["reason"] == "resumed" else "stopped"
-    line = f"{decision['created_at']:%H:%M:%S} {decision['config']} {verb}{against} at {decision['watermark']} examples"
-    on_these = " on these examples" if "e_value" in decision["evidence"] else ""
-    rests_on = f" ({evidence}{on_these})" if evidence else ""
-    return f"{line}: {decision['reason']}{rests_on}; {decision['n_in_flight']} in flight"
-
-
-def _evidence(value: Any) -> str:
-    return number(value) if isinstance(value, int | float) else str(value)
-
-
 def number(value: float | None, *, signed: bool = False) -> str:
     """Write a number for reading: three places of small ones, four digits of large ones."""
     if value is None:

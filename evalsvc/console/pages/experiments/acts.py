@@ -36,6 +36,8 @@ def act(request: PageRequest, id: int) -> HttpResponse:
         return _confirm_many(request, plan)
     try:
         messages.success(request, _done(request, plan))
+    except NotFound:
+        raise
     except Problem as problem:
         messages.error(request, problem.detail)
     return redirect(_back(request, plan))

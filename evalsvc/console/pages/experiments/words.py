@@ -35,7 +35,7 @@ WHY = {
     "resumed": "a person let it go on",
 }
 EVIDENCE = {
-    "e_value": "evidence (e-value)",
+    "e_value": "evidence on these examples (e-value)",
     "threshold": "evidence that was asked for",
     "n": "examples compared",
     "n_plus": "examples on which the other was better",
