@@ -14,6 +14,7 @@ from evalsvc.console.pages.kit import urls as kit
 from evalsvc.console.pages.playground import urls as playground
 from evalsvc.console.pages.profiles import urls as profiles
 from evalsvc.console.pages.traces import urls as traces
+from evalsvc.console.pages.webhooks import urls as webhooks
 from evalsvc.console.views import choose_account_page, missing_page, set_theme
 
 AREAS = [
@@ -29,6 +30,7 @@ AREAS = [
     *compare.urlpatterns,
     *datasets.urlpatterns,
     *account.urlpatterns,
+    *webhooks.urlpatterns,
 ]
 urlpatterns = [
     path(

@@ -3,12 +3,82 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from django.db import connections
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.events.models import EventDelivery, EventEndpoint
 from evalsvc.rest.problems import NotFound
+from evalsvc.tenancy.scope import current_role
+
+LOOKED_AT, LOOKED_BACK = 100, timedelta(days=7)
+"""Of an endpoint's deliveries: the newest, and none that is older."""
+STANDINGS = """
+SELECT e.id, e.url, e.is_enabled,
+  count(*) FILTER (WHERE d.status = 'delivered'),
+  count(*) FILTER (WHERE d.status = 'failed'),
+  count(*) FILTER (WHERE d.status = 'pending' AND d.n_attempts > 0),
+  count(*) FILTER (WHERE d.status = 'pending' AND d.n_attempts = 0),
+  count(*) FILTER (WHERE d.status = 'limited'),
+  max(d.finished_at) FILTER (WHERE d.status = 'delivered'),
+  max(d.at) FILTER (WHERE d.is_missing),
+  (array_agg(d.last_status ORDER BY d.at DESC, d.id DESC) FILTER (WHERE d.is_missing))[1],
+  (array_agg(d.last_error ORDER BY d.at DESC, d.id DESC) FILTER (WHERE d.is_missing))[1]
+FROM events_eventendpoint e LEFT JOIN LATERAL (
+  SELECT o.*, coalesce(o.finished_at, o.first_at) AS at,
+    o.status = 'failed' OR o.status = 'pending' AND num_nonnulls(o.last_error, o.last_status) > 0 AS is_missing
+  FROM events_eventdelivery o WHERE o.endpoint_id = e.id AND o.created_at > %s ORDER BY o.created_at DESC LIMIT %s
+) d ON true
+WHERE e.account_id = %s GROUP BY e.id ORDER BY e.created_at, e.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointStanding:
+    """How an endpoint takes what it is sent, by its newest deliveries."""
+
+    id: uuid.UUID
+    url: str
+    is_enabled: bool
+    n_delivered: int
+    n_failed: int
+    n_retried: int
+    n_waiting: int
+    n_limited: int
+    delivered_at: datetime | None
+    missing_at: datetime | None
+    """When the newest that has not arrived was given up, or was first tried."""
+    last_status: int | None
+    last_error: str | None
+    """What came of the last attempt of that one."""
+
+    @property
+    def n_missing(self) -> int:
+        """How many have been tried and have not arrived."""
+        return self.n_failed + self.n_retried
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether nothing has arrived since a delivery failed."""
+        if not self.is_enabled or self.missing_at is None:
+            return False
+        return self.delivered_at is None or self.delivered_at <= self.missing_at
+
+    @property
+    def wants_a_look(self) -> bool:
+        """Whether something has not arrived at an endpoint that is switched on."""
+        return self.is_enabled and self.missing_at is not None
+
+
+def endpoint_standings(*, account: Account, now: datetime) -> Sequence[EndpointStanding]:
+    """Return how each endpoint of the account stands, the oldest first. One statement, over at most a hundred each."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(STANDINGS, [now - LOOKED_BACK, LOOKED_AT, account.pk])
+        return [EndpointStanding(*row) for row in cursor.fetchall()]
 
 
 def list_endpoints(*, account: Account) -> QuerySet[EventEndpoint]:

@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.events.delivering import deliver_due
 from evalsvc.events.models import TEST, EventDelivery, EventEndpoint, OutboxEvent
-from evalsvc.events.selectors import get_delivery, get_endpoint
+from evalsvc.events.selectors import get_delivery, get_endpoint, list_deliveries
 from evalsvc.events.spreading import spread
 from evalsvc.events.watching import watch_connections
 from evalsvc.judges.webhooks.secrets import OVERLAP, new_webhook_key, seal_webhook_key
@@ -26,6 +27,8 @@ from evalsvc.tenancy.scope import SYSTEM, account_scope
 MAX_ENDPOINTS = 20
 ROUND_SECONDS = 20.0
 PRUNED_AT_ONCE = 5000
+REPLAYED_AT_ONCE = 1000
+UNDELIVERED = Q(status=EventDelivery.Status.FAILED) | Q(status=EventDelivery.Status.PENDING, n_attempts__gt=0)
 
 
 def create_endpoint(*, account: Account, fields: Mapping[str, Any], actor: str) -> tuple[EventEndpoint, str]:
@@ -78,7 +81,7 @@ def rotate_endpoint(
         return row, plain
 
 
-def send_test(*, account: Account, endpoint: EventEndpoint, now: datetime) -> EventDelivery:
+def send_test(*, account: Account, endpoint: EventEndpoint, now: datetime, actor: str) -> EventDelivery:
     """Send an endpoint an event that says nothing, whatever it has subscribed to."""
     with account_scope(account.pk):
         data = {"endpoint_id": str(endpoint.pk)}
@@ -86,6 +89,7 @@ def send_test(*, account: Account, endpoint: EventEndpoint, now: datetime) -> Ev
         made = EventDelivery.objects.create(
             account=account, event=event, endpoint=endpoint, first_at=now, next_at=now, created_at=now
         )
+        record_audit(account=account, actor=actor, action="event_endpoint.tested", target=str(endpoint.pk))
         return get_delivery(account=account, id=made.pk)
 
 
@@ -97,6 +101,18 @@ def replay_delivery(*, account: Account, delivery: EventDelivery, now: datetime,
         rows.update(status=EventDelivery.Status.PENDING, first_at=now, next_at=now, finished_at=None)
         record_audit(account=account, actor=actor, action="event_delivery.replayed", target=delivery.event_id)
         return get_delivery(account=account, id=delivery.pk)
+
+
+def replay_undelivered(*, account: Account, endpoint: EventEndpoint, now: datetime, actor: str) -> int:
+    """Send now whatever an endpoint has not taken, the newest thousand; return how many deliveries that are."""
+    with account_scope(account.pk):
+        missing = list_deliveries(account=account, endpoint_id=endpoint.pk).filter(UNDELIVERED).order_by("-id")
+        ids = list(missing.values_list("pk", flat=True)[:REPLAYED_AT_ONCE])
+        rows = EventDelivery.objects.filter(UNDELIVERED, account=account, pk__in=ids)
+        n = rows.update(status=EventDelivery.Status.PENDING, first_at=now, next_at=now, finished_at=None)
+        if n:
+            record_audit(account=account, actor=actor, action="event_deliveries.replayed", target=str(endpoint.pk), n=n)
+        return n
 
 
 def tell_endpoints(now: datetime) -> int:

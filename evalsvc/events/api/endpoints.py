@@ -3,55 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView
 from evalsvc.events import services
 from evalsvc.events.api.deliveries import EventDeliveryAnswer, delivery_out
-from evalsvc.events.models import EventEndpoint, EventType
+from evalsvc.events.bodies import EventEndpointIn
+from evalsvc.events.models import EventEndpoint
 from evalsvc.events.selectors import get_endpoint, list_endpoints
 from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, shape_of
-from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
-
-MOST_RULES = 100
-
-
-class EventRulesIn(serializers.Serializer[Any]):
-    """Which failing verdicts an endpoint is told of; what is left out narrows nothing."""
-
-    evaluators = serializers.ListField(child=StrictText(max_length=100), required=False, max_length=MOST_RULES)
-    profiles = serializers.ListField(child=StrictText(max_length=120), required=False, max_length=MOST_RULES)
-    project_ids = serializers.ListField(child=serializers.UUIDField(), required=False, max_length=MOST_RULES)
-    max_score = serializers.FloatField(required=False)
-
-
-class EventEndpointIn(serializers.Serializer[Any]):
-    """A new endpoint."""
-
-    url = StrictText(max_length=2048)
-    event_types = serializers.ListField(
-        child=serializers.ChoiceField(choices=EventType.values), min_length=1, max_length=len(EventType.values)
-    )
-    rules = EventRulesIn(required=False)
-    per_hour = serializers.IntegerField(required=False, min_value=1, max_value=100_000)
-    is_enabled = serializers.BooleanField(required=False)
-
-    def fields_of(self) -> dict[str, Any]:
-        """Return what the service shall write."""
-        fields = dict(checked(self))
-        if "rules" in fields:
-            rules = dict(fields["rules"])
-            if "project_ids" in rules:
-                rules["project_ids"] = [str(id) for id in rules["project_ids"]]
-            fields["rules"] = rules
-        return fields
 
 
 class EventRulesOut(AnswerShape):
@@ -212,5 +177,5 @@ class TestEventEndpointView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Send an `endpoint.test` event, and answer with its delivery, which tells soon what came of it."""
         row = get_endpoint(account=self.account, id=id)
-        made = services.send_test(account=self.account, endpoint=row, now=timezone.now())
+        made = services.send_test(account=self.account, endpoint=row, now=timezone.now(), actor=self.caller.actor)
         return Response(EventDeliveryAnswer(event_delivery=delivery_out(made)), status=201)

@@ -10,6 +10,7 @@ from tests.admin.conftest import key_of
 from tests.console.comparing import raced
 from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
+from tests.events.shapes import new_endpoint, send_test_event, told
 
 ROLES = ("reader", "editor", "admin", "operator")
 
@@ -35,6 +36,8 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("datasets/{dataset}", "reader"),
     ("keys", "admin"),
     ("keys/new", "admin"),
+    ("webhooks/{webhook}", "reader"),
+    ("webhooks/new", "admin"),
 )
 
 # Pages of the same parts as one above: looked at when all pages are.
@@ -53,6 +56,9 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("datasets/traffic", "editor"),
     ("datasets/{dataset}/edit", "editor"),
     ("keys/{key}", "admin"),
+    ("webhooks", "reader"),
+    ("webhooks/deliveries/{delivery}", "reader"),
+    ("webhooks/{webhook}/edit", "admin"),
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):
     PAGES += ALIKE
@@ -71,5 +77,14 @@ def first_key(caller: Any) -> Found:
     return {"key": key_of(caller).pk}
 
 
+def hooks(caller: Any) -> Found:
+    """A webhook whose test event has found nobody, and one that was never tried."""
+    made = new_endpoint(caller, url="http://127.0.0.1:9/hooks", event_types=["evaluation.failed", "decision.made"])
+    sent = send_test_event(caller, made["id"])
+    told()
+    new_endpoint(caller)
+    return {"webhook": made["id"], "delivery": sent["id"]}
+
+
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, first_key)
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, first_key, hooks)

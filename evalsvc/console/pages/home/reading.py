@@ -14,6 +14,7 @@ from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
 from evalsvc.evaluations.rollups.read import failures_by_code, pass_rates
 from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evalsvc.events.selectors import EndpointStanding, endpoint_standings
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
 from evalsvc.experiments.selectors import list_plans
@@ -49,6 +50,8 @@ class HomeReading:
     reviews: Sequence[OpenReview]
     gates: Sequence[Gate]
     spends: Sequence[tuple[Connection, float | None]]
+    webhooks: Sequence[EndpointStanding]
+    """Those at which something has not arrived."""
 
     @property
     def is_new(self) -> bool:
@@ -73,6 +76,7 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         reviews=open_reviews(account=account, limit=MAX_REVIEWS),
         gates=list(list_gates(account=account).filter(created_at__gte=today).order_by("-id")[:MAX_GATES]),
         spends=[(one, spent_today(account_id=account.pk, connection_id=one.pk)) for one in connections],
+        webhooks=[one for one in endpoint_standings(account=account, now=now) if one.wants_a_look],
     )
 
 

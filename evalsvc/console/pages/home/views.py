@@ -15,8 +15,10 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.history.words import drift_words
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reading import HomeReading, read_home
+from evalsvc.console.pages.webhooks.words import Cause, cause_of, missing_words
 from evalsvc.console.parts.addresses import optional_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
+from evalsvc.events.selectors import EndpointStanding
 from evalsvc.reports.words import number_text
 
 FIRST = {
@@ -41,6 +43,7 @@ def home_page(request: PageRequest) -> HttpResponse:
         "gates": tables.gates_table(reading, visitor.now),
         "spends": tables.spends_table(reading),
         "limits": _limits(visitor.account),
+        "webhooks": _webhooks(reading),
         "call": _call(reading),
     }
     if reading.is_new:
@@ -60,6 +63,11 @@ def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
         )
         for one in reading.moved
     ]
+
+
+def _webhooks(reading: HomeReading) -> list[tuple[EndpointStanding, str, Cause]]:
+    """Return each webhook at which something has not arrived: what is missing, why, and the remedy."""
+    return [(one, missing_words(one), cause_of(one.last_status, one.last_error)) for one in reading.webhooks]
 
 
 def _limits(account: Account) -> list[tuple[str, str, int, int]]:

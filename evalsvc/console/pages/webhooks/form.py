@@ -1,0 +1,129 @@
+"""Make a webhook, and edit one: the form of POST and PATCH /v1/event-endpoints, errors at their fields."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from rest_framework.exceptions import ValidationError
+
+from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.events.bodies import EventEndpointIn
+from evalsvc.events.models import EventEndpoint, EventType
+from evalsvc.events.selectors import get_endpoint
+from evalsvc.events.services import create_endpoint, revise_endpoint
+from evalsvc.rest.problems import Invalid, as_problem
+
+LISTS = ("evaluators", "profiles", "project_ids")
+EXAMPLE = {"url": "https://hooks.example.com/evalsvc", "event_types": ["evaluation.failed"]}
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def new_webhook(request: PageRequest) -> HttpResponse:
+    """Make a webhook, and show its secret, this once."""
+    visitor = request.visitor
+    if request.method != "POST":
+        return _form(request, None, {})
+    try:
+        fields = EventEndpointIn(data=sent_webhook(request)).fields_of()
+        made, plain = create_endpoint(account=visitor.account, fields=fields, actor=visitor.actor)
+    except (Invalid, ValidationError) as exc:
+        return _form(request, None, _errors(exc))
+    return shown_once(request, made, plain, is_new=True)
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Change a webhook; its secret and its deliveries stay."""
+    visitor = request.visitor
+    row = get_endpoint(account=visitor.account, id=id)
+    if request.method != "POST":
+        return _form(request, row, {})
+    try:
+        changes = EventEndpointIn(data=sent_webhook(request), partial=True).fields_of()
+        revise_endpoint(account=visitor.account, endpoint=row, changes=changes, actor=visitor.actor)
+    except (Invalid, ValidationError) as exc:
+        return _form(request, row, _errors(exc))
+    messages.success(request, "The webhook is changed. What has not arrived goes to its new address when it is due.")
+    return redirect("console_webhook", id=id)
+
+
+def shown_once(request: PageRequest, row: EventEndpoint, plain: str, *, is_new: bool = False) -> HttpResponse:
+    """Show a secret in the answer to the form that made it: it is kept nowhere, and no address shows it again."""
+    return render(request, "console/webhooks/secret.html", {"endpoint": row, "secret": plain, "is_new": is_new})
+
+
+def sent_webhook(request: PageRequest) -> dict[str, Any]:
+    """Return the form as the API's body."""
+    post = request.POST
+    rules: dict[str, Any] = {
+        name: [part.strip() for part in post[name].split(",") if part.strip()]
+        for name in LISTS
+        if post.get(name, "").strip()
+    }
+    if post.get("max_score", "").strip():
+        rules["max_score"] = post["max_score"].strip()
+    return {
+        "url": post.get("url", "").strip(),
+        "event_types": [type for type in EventType.values if type in post],
+        "per_hour": post.get("per_hour", "").strip() or "100",
+        "rules": rules,
+    }
+
+
+def _errors(exc: Exception) -> dict[str, str]:
+    problem = as_problem(exc)
+    found: dict[str, str] = {}
+    for error in problem.errors if problem else ():
+        parts = error.pointer.strip("/").split("/")
+        found.setdefault(parts[1] if parts[0] == "rules" and len(parts) > 1 else parts[0], error.detail)
+    return found or {"": problem.detail if problem else str(exc)}
+
+
+def _values(row: EventEndpoint | None) -> Mapping[str, str]:
+    if row is None:
+        return {}
+    rules = {name: ", ".join(row.rules.get(name, ())) for name in LISTS}
+    limit = {"max_score": f"{row.rules['max_score']:g}"} if "max_score" in row.rules else {}
+    return {"url": row.url, "per_hour": str(row.per_hour), **dict.fromkeys(row.event_types, "on"), **rules, **limit}
+
+
+def _form(request: PageRequest, row: EventEndpoint | None, errors: Mapping[str, str]) -> HttpResponse:
+    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    values = sent if request.method == "POST" else _values(row)
+    types = [FormField(type.value, f"{type.value}: {type.label}", "checkbox") for type in EventType]
+    path = "/v1/event-endpoints" if row is None else f"/v1/event-endpoints/{row.pk}"
+    context = {
+        "endpoint": row,
+        "address": filled(ADDRESS, values, errors),
+        "types": filled(types, values),
+        "types_error": errors.get("event_types", ""),
+        "rules": filled(RULES, values, errors),
+        "opens_rules": any(values.get(field.name) or errors.get(field.name) for field in RULES),
+        "refused": errors.get("", ""),
+        "call": ApiCall("POST" if row is None else "PATCH", path, body=EXAMPLE),
+    }
+    return render(request, "console/webhooks/form.html", context, status=422 if errors else 200)
+
+
+ADDRESS = (
+    FormField(
+        "url", "Address", help="Events are sent there, as to https://hooks.example.com/evalsvc.", is_required=True
+    ),
+    FormField("per_hour", "Deliveries an hour, at most", value="100", help="What is beyond is listed as left out."),
+)  # fmt: skip
+RULES = (
+    FormField("evaluators", "Evaluators", help="Their dated ids, with commas between. Empty: all."),
+    FormField("profiles", "Profiles", help="Names, with commas between. Empty: all."),
+    FormField("project_ids", "Projects", help="Ids, with commas between. Empty: all."),
+    FormField("max_score", "Score at most", help="Only verdicts with this score or a lower one. Empty: any."),
+)

@@ -1,0 +1,53 @@
+"""The list of event webhooks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.webhooks.words import cause_of, missing_words, standing_words
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.events.selectors import EndpointStanding, endpoint_standings
+from evalsvc.reports.page.elements import element, joined_parts
+
+COLUMNS = (
+    Column("Address", kind="wide"),
+    Column("State"),
+    Column("Not arrived", note="Of its newest hundred deliveries within seven days"),
+    Column("Last arrived"),
+    Column("What is wrong, and what to do", kind="wide"),
+)
+
+
+@require_safe
+@console_page()
+def webhooks_page(request: PageRequest) -> HttpResponse:
+    """List the account's webhooks, the oldest first, each with how it stands."""
+    visitor = request.visitor
+    found = endpoint_standings(account=visitor.account, now=visitor.now)
+    context = {
+        "table": PageTable("Event webhooks", COLUMNS, [_row(one, visitor.now) for one in found], is_walked=True),
+        "call": ApiCall("GET", "/v1/event-endpoints"),
+    }
+    return render(request, "console/webhooks/list.html", context)
+
+
+def _row(one: EndpointStanding, now: datetime) -> TableRow:
+    state, tone = standing_words(one)
+    cause = cause_of(one.last_status, one.last_error) if one.wants_a_look else None
+    said = joined_parts([cause.says, " ", element("strong", cause.remedy)]) if cause else "—"
+    cells = (
+        element("bdi", one.url),
+        element("span", state, class_=f"badge {tone}"),
+        missing_words(one),
+        moment_markup(one.delivered_at, now),
+        said,
+    )
+    return TableRow(cells, href=reverse("console_webhook", args=[one.id]), tone=tone)

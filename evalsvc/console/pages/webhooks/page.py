@@ -1,0 +1,90 @@
+"""One webhook with its deliveries, and one delivery."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.webhooks.words import Cause, cause_of, cause_of_delivery, standing_words, state_of
+from evalsvc.console.parts.addresses import address_with, choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField
+from evalsvc.events.delivering import body_of
+from evalsvc.events.models import EventDelivery
+from evalsvc.events.selectors import endpoint_standings, get_delivery, get_endpoint, list_deliveries
+from evalsvc.rest.answering.pagination import page
+from evalsvc.rest.problems import NotFound
+
+ON_A_PAGE = 25
+STATES = tuple(EventDelivery.Status.values)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDelivery:
+    """A delivery as a row of the table."""
+
+    row: EventDelivery
+    state: str
+    tone: str
+    cause: Cause
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it will be tried by itself."""
+        return self.row.status == EventDelivery.Status.PENDING
+
+
+def shown_delivery(row: EventDelivery) -> ShownDelivery:
+    """Return a delivery with its state and what came of it in words."""
+    return ShownDelivery(row, *state_of(row), cause_of_delivery(row))
+
+
+@require_safe
+@console_page()
+def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Show how a webhook stands, what was sent to it, and what can be done."""
+    visitor = request.visitor
+    standing = next((one for one in endpoint_standings(account=visitor.account, now=visitor.now) if one.id == id), None)
+    if standing is None:
+        raise NotFound
+    wanted = choice(request, "status", STATES, "")
+    rows = list_deliveries(account=visitor.account, endpoint_id=id, status=wanted or None)
+    found, cursor = page(rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"webhook:{visitor.account.pk}")
+    state, tone = standing_words(standing)
+    context: dict[str, Any] = {
+        "endpoint": get_endpoint(account=visitor.account, id=id),
+        "standing": standing,
+        "state": state,
+        "tone": tone,
+        "cause": cause_of(standing.last_status, standing.last_error),
+        "fields": [FormField("status", "State", "select", wanted, [("", "all"), *((one, one) for one in STATES)])],
+        "deliveries": [shown_delivery(row) for row in found],
+        "next": address_with(request, cursor=cursor) if cursor else "",
+        "call": ApiCall("GET", "/v1/event-deliveries", {"endpoint_id": str(id), "status": wanted, "limit": ON_A_PAGE}),
+    }
+    return render(request, "console/webhooks/webhook.html", context)
+
+
+@require_safe
+@console_page()
+def delivery_page(request: PageRequest, id: int) -> HttpResponse:
+    """Show what is sent, and what came of it."""
+    row = get_delivery(account=request.visitor.account, id=id)
+    endpoint = get_endpoint(account=request.visitor.account, id=row.endpoint_id)
+    context = {
+        "one": shown_delivery(row),
+        "row": row,
+        "endpoint": endpoint,
+        "body": orjson.dumps(orjson.loads(body_of(row)), option=orjson.OPT_INDENT_2).decode(),
+        "back": reverse("console_webhook", args=[endpoint.pk]),
+        "call": ApiCall("GET", f"/v1/event-deliveries/{row.pk}"),
+    }
+    return render(request, "console/webhooks/delivery.html", context)

@@ -1,0 +1,99 @@
+"""What came of a delivery, in words, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from evalsvc.events.models import EventDelivery
+from evalsvc.events.selectors import EndpointStanding
+
+AGAIN = "then deliver again."
+ERRORS = {
+    "timeout": ("", f"Let the receiver answer 2xx at once, and do its work afterwards; {AGAIN}"),
+    "connection": ("", f"See that the receiver runs, and its certificate holds, or edit the address; {AGAIN}"),
+    "refused_address": ("", f"Edit the address, or ask the operator to allow the network; {AGAIN}"),
+    "bad_url": ("", f"Edit the address; {AGAIN}"),
+    "too_large": ("", f"Let the receiver answer with a status and little else; {AGAIN}"),
+    "bad_answer": ("", f"Let the receiver answer uncompressed; {AGAIN}"),
+    "disabled": ("The webhook was switched off.", f"Switch it on; {AGAIN}"),
+    "secret": ("The secret cannot be decrypted.", f"Rotate the secret and give the new one to the receiver; {AGAIN}"),
+}  # fmt: skip
+ANSWERS = {
+    400: f"Read at the receiver why it refuses this event; {AGAIN}",
+    401: f"Give the receiver this webhook's secret (rotate it if it is lost), or take its own sign-in away; {AGAIN}",
+    403: f"Give the receiver this webhook's secret (rotate it if it is lost), or take its own sign-in away; {AGAIN}",
+    404: f"There is nothing at this path: edit the address; {AGAIN}",
+    405: f"The path takes no POST: edit the address; {AGAIN}",
+    410: f"There is nothing at this path any more: edit the address; {AGAIN}",
+    413: f"Let the receiver take larger bodies; {AGAIN}",
+    429: f"It is too much for the receiver: lower the deliveries an hour, or raise its limit; {AGAIN}",
+}
+REDIRECT = f"Redirects are not followed: edit the address to where it leads; {AGAIN}"
+REFUSED = f"Read at the receiver why it refuses this event; {AGAIN}"
+BROKEN = f"The receiver has failed: mend it, {AGAIN}"
+CALM = {"delivered": "good", "failed": "bad", "limited": "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a delivery has not arrived, and the remedy; both empty when there is nothing to say."""
+
+    says: str = ""
+    remedy: str = ""
+
+
+def cause_of(last_status: int | None, last_error: str | None) -> Cause:
+    """Return what came of an attempt: the answer's status in words, or why there was no answer."""
+    if last_error is not None:
+        code, _, detail = last_error.partition(": ")
+        says, remedy = ERRORS.get(code, ("", f"Look at the receiver; {AGAIN}"))
+        return Cause(says or detail or last_error, remedy)
+    if last_status is None:
+        return Cause()
+    says = f"The receiver answered {last_status}{_phrase(last_status)}."
+    if last_status < HTTPStatus.MULTIPLE_CHOICES:
+        return Cause(says)
+    if last_status < HTTPStatus.BAD_REQUEST:
+        return Cause(says, REDIRECT)
+    if last_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Cause(says, BROKEN)
+    return Cause(says, ANSWERS.get(last_status, REFUSED))
+
+
+def cause_of_delivery(row: EventDelivery) -> Cause:
+    """Return what came of the last attempt of a delivery, or why there was none."""
+    if row.status == EventDelivery.Status.LIMITED:
+        return Cause("More deliveries were begun in this hour than the webhook allows.", "Edit it, or deliver again.")
+    return cause_of(row.last_status, row.last_error)
+
+
+def state_of(row: EventDelivery) -> tuple[str, str]:
+    """Return a delivery's state in a word, and its tone."""
+    if row.status != EventDelivery.Status.PENDING:
+        return {"limited": "left out"}.get(row.status, row.status), CALM.get(row.status, "")
+    return ("will be tried again", "warn") if row.n_attempts else ("on its way", "live")
+
+
+def standing_words(one: EndpointStanding) -> tuple[str, str]:
+    """Return how a webhook stands in a word, and its tone."""
+    if not one.is_enabled:
+        return "off", ""
+    if one.is_failing:
+        return "does not deliver", "bad"
+    if one.wants_a_look:
+        return "delivers again", "warn"
+    return ("delivers", "good") if one.n_delivered else ("nothing sent yet", "")
+
+
+def missing_words(one: EndpointStanding) -> str:
+    """Say how much of the newest deliveries has not arrived."""
+    parts = [(one.n_failed, "given up"), (one.n_retried, "being tried again")]
+    return ", ".join(f"{n} {said}" for n, said in parts if n) or "nothing"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return ""

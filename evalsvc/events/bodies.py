@@ -1,0 +1,44 @@
+"""What may be written of an endpoint of events: the API's body, and the console's form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from evalsvc.accounts.views import checked
+from evalsvc.events.models import EventType
+from evalsvc.rest.bodies.fields import StrictText
+
+MOST_RULES = 100
+
+
+class EventRulesIn(serializers.Serializer[Any]):
+    """Which failing verdicts an endpoint is told of; what is left out narrows nothing."""
+
+    evaluators = serializers.ListField(child=StrictText(max_length=100), required=False, max_length=MOST_RULES)
+    profiles = serializers.ListField(child=StrictText(max_length=120), required=False, max_length=MOST_RULES)
+    project_ids = serializers.ListField(child=serializers.UUIDField(), required=False, max_length=MOST_RULES)
+    max_score = serializers.FloatField(required=False)
+
+
+class EventEndpointIn(serializers.Serializer[Any]):
+    """A new endpoint."""
+
+    url = StrictText(max_length=2048)
+    event_types = serializers.ListField(
+        child=serializers.ChoiceField(choices=EventType.values), min_length=1, max_length=len(EventType.values)
+    )
+    rules = EventRulesIn(required=False)
+    per_hour = serializers.IntegerField(required=False, min_value=1, max_value=100_000)
+    is_enabled = serializers.BooleanField(required=False)
+
+    def fields_of(self) -> dict[str, Any]:
+        """Return what the service shall write."""
+        fields = dict(checked(self))
+        if "rules" in fields:
+            rules = dict(fields["rules"])
+            if "project_ids" in rules:
+                rules["project_ids"] = [str(id) for id in rules["project_ids"]]
+            fields["rules"] = rules
+        return fields

@@ -1,0 +1,206 @@
+"""Pages of event webhooks: made with a secret that is shown once, what has not arrived and why, delivered again."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+import pytest
+
+from evalsvc.accounts.models import AuditEntry
+from evalsvc.events.models import EventDelivery
+from tests.admin.conftest import HOSTILE
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.events.conftest import nothing_is_due, server
+from tests.events.shapes import deliveries, new_endpoint, send_test_event, told, verified
+from tests.factories import ok
+from tests.judges.webhook_server import Server, status
+
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+ACTS = ("edit", "rotate", "switch", "test", "again", "delete")
+
+
+def endpoints(caller: Caller) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ok(caller.get("/v1/event-endpoints"))["event_endpoints"]
+    return found
+
+
+def audited(caller: Caller) -> list[str]:
+    rows = AuditEntry.objects.using("system").filter(account=caller.account, actor__startswith="user:").order_by("id")
+    return list(rows.values_list("action", flat=True))
+
+
+def refusing(caller: Caller, server: Server, code: int = 503) -> dict[str, Any]:
+    """A webhook whose receiver refuses a test event, tried twice."""
+    made = new_endpoint(caller, url=server.url)
+    server.says(status(code))
+    send_test_event(caller, made["id"])
+    told()
+    return made
+
+
+def test_a_new_webhook_shows_its_secret_once(alice: Caller, admin: Visitor, server: Server) -> None:
+    answer = admin.post("webhooks/new", url=server.url, **{"evaluation.failed": "on"}, per_hour="7", max_score="0.5")
+
+    (secret,) = set(SECRET.findall(answer.content.decode()))
+    (made,) = endpoints(alice)
+    assert (made["url"], made["event_types"], made["per_hour"]) == (server.url, ["evaluation.failed"], 7)
+    assert made["rules"]["max_score"] == 0.5 and secret.endswith(made["last4"] + secret[-1])
+    for path in ("webhooks", f"webhooks/{made['id']}", f"webhooks/{made['id']}/edit"):
+        assert not SECRET.search(admin.text(path)) and secret[6:] not in admin.text(path)
+    admin.post(f"webhooks/{made['id']}/test")
+    told()
+    assert [event["type"] for event in verified(server, secret)] == ["endpoint.test"]
+    assert audited(alice) == ["event_endpoint.created", "event_endpoint.tested"]
+
+
+@pytest.mark.parametrize(
+    ("field", "sent"),
+    [
+        ("url", {"url": "http://169.254.169.254/latest", "evaluation.failed": "on"}),
+        ("url", {"url": "https://10.0.0.7/x", "evaluation.failed": "on"}),
+        ("per_hour", {"url": "https://hooks.example.com/x", "evaluation.failed": "on", "per_hour": "0"}),
+        ("max_score", {"url": "https://hooks.example.com/x", "evaluation.failed": "on", "max_score": "low"}),
+        ("types", {"url": "https://hooks.example.com/x"}),
+    ],
+)
+def test_what_cannot_be_is_said_at_its_field(alice: Caller, admin: Visitor, field: str, sent: dict[str, str]) -> None:
+    answer = admin.post("webhooks/new", **sent)
+
+    assert answer.status_code == 422 and f'id="e-{field}"' in answer.content.decode()
+    assert endpoints(alice) == []
+
+
+def test_an_address_is_edited_and_a_private_one_refused(alice: Caller, admin: Visitor) -> None:
+    made = new_endpoint(alice, rules={"evaluators": ["exact-match-2026-11-01"]})
+    path = f"webhooks/{made['id']}/edit"
+    assert 'value="exact-match-2026-11-01"' in admin.text(path)
+
+    refused = admin.post(path, url="https://[fd00::1]/x", **{"evaluation.failed": "on"})
+    assert refused.status_code == 422 and 'id="e-url"' in refused.content.decode()
+    admin.post(path, url="https://hooks.example.com/new", **{"decision.made": "on"})
+    (row,) = endpoints(alice)
+    assert (row["url"], row["event_types"]) == ("https://hooks.example.com/new", ["decision.made"])
+    assert row["rules"]["evaluators"] is None
+
+
+def test_what_does_not_deliver_stands_out_with_its_remedy(alice: Caller, reader: Visitor, server: Server) -> None:
+    made = refusing(alice, server)
+    (said,) = deliveries(alice)
+
+    for path in ("", "webhooks", f"webhooks/{made['id']}"):
+        text = reader.text(path)
+        assert "does not deliver" in text, path
+        assert "answered 503 (Service Unavailable)" in text and "mend it, then deliver again" in text, path
+    assert said["next_at"][:16].replace("T", " ") + " UTC" in text and "will be tried again" in text
+    assert "answered 503" in reader.text(f"webhooks/deliveries/{said['id']}")
+
+
+def test_delivered_again_it_is_well(alice: Caller, editor: Visitor, server: Server) -> None:
+    made = refusing(alice, server)
+    told(hours=30)
+    assert "given up" in editor.text("webhooks")
+
+    server.says({})
+    editor.post(f"webhooks/{made['id']}/again")
+    told()
+
+    assert [one["status"] for one in deliveries(alice)] == ["delivered"]
+    assert "does not deliver" not in editor.text() and ">delivers<" in editor.text("webhooks")
+    assert audited(alice) == ["event_deliveries.replayed"]
+
+
+def test_an_older_failure_is_not_forgotten_when_newer_ones_arrive(
+    alice: Caller, editor: Visitor, server: Server
+) -> None:
+    made = refusing(alice, server)
+    server.says({})
+    send_test_event(alice, made["id"])
+    told()
+
+    text = editor.text()
+    assert "delivers again" in text and "does not deliver" not in text
+    (old,) = [one["id"] for one in deliveries(alice) if one["status"] != "delivered"]
+    editor.post(f"webhooks/deliveries/{old}/again")
+    told()
+    assert "delivers again" not in editor.text()
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (301, "Redirects are not followed"),
+        (401, "secret (rotate it"),
+        (404, "edit the address"),
+        (429, "lower the deliv"),
+    ],
+)
+def test_each_answer_has_its_remedy(alice: Caller, reader: Visitor, server: Server, code: int, remedy: str) -> None:
+    made = refusing(alice, server, code)
+
+    assert remedy in reader.text(f"webhooks/{made['id']}")
+
+
+def test_a_secret_is_rotated_and_the_old_one_signs_on(alice: Caller, admin: Visitor, server: Server) -> None:
+    made = new_endpoint(alice, url=server.url)
+    (new,) = set(SECRET.findall(admin.post(f"webhooks/{made['id']}/rotate").content.decode()))
+    send_test_event(alice, made["id"])
+    told()
+
+    assert new != made["secret"] and verified(server, new) == verified(server, made["secret"])
+    assert "the one before signs too" in admin.text(f"webhooks/{made['id']}")
+
+
+def test_it_is_switched_off_and_on_and_deleted_by_its_address(alice: Caller, admin: Visitor) -> None:
+    made = new_endpoint(alice)
+    path = f"webhooks/{made['id']}"
+    admin.post(f"{path}/switch", to="off")
+    assert not endpoints(alice)[0]["is_enabled"] and ">off<" in admin.text("webhooks")
+    admin.post(f"{path}/switch", to="on")
+    admin.post(f"{path}/delete", confirm="https://elsewhere.example.com")
+    assert endpoints(alice)[0]["is_enabled"]
+    admin.post(f"{path}/delete", confirm=made["url"])
+
+    assert endpoints(alice) == []
+    assert audited(alice) == ["event_endpoint.changed", "event_endpoint.changed", "event_endpoint.deleted"]
+
+
+def test_a_reader_changes_nothing_and_an_editor_makes_none(
+    alice: Caller, reader: Visitor, editor: Visitor, server: Server
+) -> None:
+    made = refusing(alice, server)
+    (sent,) = deliveries(alice)
+    for act in ACTS:
+        assert reader.post(f"webhooks/{made['id']}/{act}", confirm=made["url"]).status_code == 403, act
+    for act in ("edit", "rotate", "switch", "delete"):
+        assert editor.post(f"webhooks/{made['id']}/{act}", confirm=made["url"]).status_code == 403, act
+    assert editor.post("webhooks/new", url=server.url, **{"decision.made": "on"}).status_code == 403
+    assert reader.post(f"webhooks/deliveries/{sent['id']}/again").status_code == 403
+    assert (endpoints(alice), deliveries(alice)) == ([{k: v for k, v in made.items() if k != "secret"}], [sent])
+    assert "Deliver again" not in reader.text(f"webhooks/{made['id']}")
+
+
+def test_a_stranger_finds_none_of_it(alice: Caller, stranger: Visitor, server: Server) -> None:
+    made = refusing(alice, server)
+    (sent,) = deliveries(alice)
+    for path in (f"webhooks/{made['id']}", f"webhooks/deliveries/{sent['id']}", f"webhooks/{uuid.uuid4()}"):
+        assert stranger.get(path).status_code == 404, path
+    for act in ACTS:
+        assert stranger.post(f"webhooks/{made['id']}/{act}", confirm=made["url"]).status_code == 404, act
+    assert stranger.post(f"webhooks/deliveries/{sent['id']}/again").status_code == 404
+    assert made["url"] not in stranger.text("webhooks") and "does not deliver" not in stranger.text()
+    assert deliveries(alice) == [sent]
+
+
+def test_hostile_addresses_stay_text_and_queries_are_few(alice: Caller, reader: Visitor, server: Server) -> None:
+    made = refusing(alice, server)
+    for _ in range(30):
+        send_test_event(alice, made["id"])
+    EventDelivery.objects.using("system").update(last_error=f"connection: {HOSTILE}", last_status=None)
+    for path in ("webhooks", f"webhooks/{made['id']}", ""):
+        assert "<script>alert(1)" not in reader.text(path) and reader.n_queries(path) <= 15, path
+
+
+__all__ = ["nothing_is_due", "server"]
