@@ -13,6 +13,7 @@ from evalsvc.console.pages.home import urls as home
 from evalsvc.console.pages.kit import urls as kit
 from evalsvc.console.pages.playground import urls as playground
 from evalsvc.console.pages.profiles import urls as profiles
+from evalsvc.console.pages.reviews import urls as reviews
 from evalsvc.console.pages.traces import urls as traces
 from evalsvc.console.pages.webhooks import urls as webhooks
 from evalsvc.console.views import choose_account_page, missing_page, set_theme
@@ -31,6 +32,7 @@ AREAS = [
     *datasets.urlpatterns,
     *account.urlpatterns,
     *webhooks.urlpatterns,
+    *reviews.urlpatterns,
 ]
 urlpatterns = [
     path(
@@ -45,4 +47,5 @@ urlpatterns = [
         ),
     ),
     path("console", missing_page),
+    *reviews.outside,
 ]

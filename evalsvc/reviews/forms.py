@@ -95,7 +95,7 @@ def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | No
         before,
         [folded(title, one.text, one.scores) for title, one in zip(titles, shown, strict=False)],
         _questions(review, dict(row.said or {}), typed or {}),
-        [_words(review, one) for one in others] if review.show_answers else [],
+        [words_of_said(review, one) for one in others] if review.show_answers else [],
         (typed or {}).get("explanation", row.explanation or ""),
     )
 
@@ -177,8 +177,8 @@ def _value(question: Question, sent: str) -> dict[str, Any] | None:
     return _sent_for(question.categories[int(sent)])
 
 
-def _words(review: Review, row: ReviewAnswer) -> str:
-    """Return what somebody else has said, in words."""
+def words_of_said(review: Review, row: ReviewAnswer) -> str:
+    """Return what somebody has said, in words; of a pair as its sides were shown."""
     said = dict(row.said or {})
     if review.kind == Review.Kind.PAIR:
         words = dict(PAIR_OPTIONS)[said["choice"]]

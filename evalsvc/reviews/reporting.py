@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.reviews.models import Review, ReviewAnswer
+from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.questions import CHOICES, Question, Type, category_name, questions_of, value_of
 from evalsvc.reviews.sampling import ALL, POISSON
-from evalsvc.reviews.selectors import Progress, list_answers
+from evalsvc.reviews.selectors import Progress, list_answers, review_progress
 from evalsvc.stats.agreement.figures import (
     Measurement,
     Ratings,
@@ -89,9 +90,54 @@ class ReviewEstimate:
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewFindings:
+    """How far a review has come, and what it has found."""
+
+    progress: Progress
+    agreement: Sequence[QuestionAgreement]
+    estimates: Sequence[ReviewEstimate]
+
+
+def findings_of(*, account: Account, review: Review) -> ReviewFindings:
+    """Return what a review has found; without a second answer to an item there is no agreement. Within the scope."""
+    progress = review_progress(account=account, review=review)
+    items = ReviewItem.objects.filter(account=account, review=review, n_answered__gt=0)
+    probabilities = dict(items.values_list("id", "probability"))
+    asked = ratings_of(account=account, review=review)
+    estimates = [
+        one
+        for ratings in asked
+        for one in estimates_of(ratings, review=review, progress=progress, probabilities=probabilities)
+    ]
+    agreement = [agreement_of(one, seed=review.seed) for one in asked] if review.n_answers > 1 else []
+    return ReviewFindings(progress, agreement, estimates)
+
+
+def alphas_of_reviews(
+    *, account: Account, reviews: Sequence[Review]
+) -> dict[uuid.UUID, list[tuple[str, AgreementFigure]]]:
+    """Return Krippendorff's alpha of each question of several reviews, as each review says it. One query."""
+    asked = [review for review in reviews if review.n_answers > 1]
+    said: dict[uuid.UUID, list[ReviewAnswer]] = {review.pk: [] for review in asked}
+    rows = ReviewAnswer.objects.filter(account=account, review_id__in=said, said__isnull=False)
+    for row in rows.order_by("item__position", "answered_at", "id") if asked else ():
+        said[row.review_id].append(row)
+    return {
+        review.pk: [
+            (one.name, krippendorff_alpha(one.ratings, one.measurement, level=LEVEL, seed=review.seed))
+            for one in _ratings(review, said[review.pk])
+        ]
+        for review in asked
+    }
+
+
 def ratings_of(*, account: Account, review: Review) -> list[AskedRatings]:
     """Return what was said to each question that has countable answers. Within the account's scope."""
-    rows = list(list_answers(account=account, review=review))
+    return _ratings(review, list(list_answers(account=account, review=review)))
+
+
+def _ratings(review: Review, rows: Sequence[ReviewAnswer]) -> list[AskedRatings]:
     if review.kind == Review.Kind.PAIR:
         return [AskedRatings(None, PAIR_QUESTION, "nominal", _by_item(rows, lambda row: str(row.outcome)))]
     return [

@@ -137,6 +137,53 @@ def review_progress(*, account: Account, review: Review) -> Progress:
     )
 
 
+def progress_of_reviews(*, account: Account, reviews: Sequence[Review]) -> dict[uuid.UUID, Progress]:
+    """Count what has been answered in several reviews. Two queries, however many they are."""
+    ids = [review.pk for review in reviews]
+    complete = Count("pk", filter=Q(n_answered__gte=F("review__n_answers")))
+    items = ReviewItem.objects.filter(account=account, review_id__in=ids).values("review_id")
+    begun = items.annotate(complete=complete, begun=Count("pk", filter=Q(n_answered__gt=0)))
+    said = {row["review_id"]: (row["complete"], row["begun"]) for row in begun}
+    answers = ReviewAnswer.objects.filter(account=account, review_id__in=ids, answered_at__isnull=False)
+    counted = answers.values("review_id").annotate(
+        given=Count("pk", filter=Q(said__isnull=False)),
+        skipped=Count("pk", filter=Q(said__isnull=True)),
+        people=Count("reviewer", distinct=True),
+    )
+    given = {row["review_id"]: (row["given"], row["skipped"], row["people"]) for row in counted}
+    return {
+        review.pk: Progress(review.n_items, *said.get(review.pk, (0, 0)), *given.get(review.pk, (0, 0, 0)))
+        for review in reviews
+    }
+
+
+def has_review(*, account: Account, id: uuid.UUID) -> bool:
+    """Say whether the account has a review of this id."""
+    return Review.objects.filter(account=account, pk=id).exists()
+
+
+def own_answer(*, account: Account, review: Review, reviewer: str, item_id: int) -> ReviewAnswer | None:
+    """Return what a person has said about an item, so that they can change it; None where they have not."""
+    rows = ReviewAnswer.objects.filter(account=account, review=review, item_id=item_id, reviewer=reviewer)
+    return rows.filter(said__isnull=False).select_related("item", "review").first()
+
+
+def held_item(*, account: Account, review_id: uuid.UUID, reviewer: str, item_id: int, token: uuid.UUID) -> ReviewAnswer:
+    """Return the item that a person holds by this token; NotFound for any other."""
+    rows = ReviewAnswer.objects.filter(account=account, review_id=review_id, item_id=item_id, token=token)
+    row = rows.filter(reviewer=reviewer).select_related("item", "review").first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def count_own(*, account: Account, review: Review, reviewer: str) -> tuple[int, int]:
+    """Return how many items a person has answered, and how many they have passed over."""
+    rows = ReviewAnswer.objects.filter(account=account, review=review, reviewer=reviewer, answered_at__isnull=False)
+    found = rows.aggregate(said=Count("pk", filter=Q(said__isnull=False)), all=Count("pk"))
+    return found["said"], found["all"] - found["said"]
+
+
 def pair_answers(*, account: Account, review: Review) -> list[PairAnswer]:
     """Return the judgements of a review of pairs, sides mapped back to configs, by example. Within the account's scope.
 

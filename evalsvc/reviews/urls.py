@@ -6,7 +6,6 @@ from evalsvc.reviews.api.answers import ReviewAnswersView, ReviewLeaseView, Revi
 from evalsvc.reviews.api.exchange import ReviewExportView, ReviewImportView
 from evalsvc.reviews.api.links import ReviewLinksView, ReviewLinkView
 from evalsvc.reviews.api.reviews import ReviewClosingView, ReviewItemsView, ReviewsView, ReviewView
-from evalsvc.reviews.pages import enter_review, review_page
 
 urlpatterns = [
     path("v1/reviews", ReviewsView.as_view()),
@@ -20,6 +19,4 @@ urlpatterns = [
     path("v1/reviews/<uuid:id>/links/<uuid:link_id>", ReviewLinkView.as_view()),
     path("v1/reviews/<uuid:id>/items/<id:item_id>/answers", ReviewAnswersView.as_view()),
     path("v1/reviews/<uuid:id>/items/<id:item_id>/skip", ReviewSkipView.as_view()),
-    path("reviews/<uuid:id>", review_page, name="review"),
-    path("reviews/<uuid:id>/enter/<str:token>", enter_review, name="enter_review"),
 ]

@@ -19,6 +19,10 @@ def new_link(caller: Caller, review: Any, **fields: Any) -> Any:
     return ok(caller.post(f"{REVIEWS}/{review['id']}/links", BODY | fields), 201)["link"]
 
 
+def queue_of(review: Any) -> str:
+    return f"/console/reviews/{review['id']}/queue"
+
+
 def path_of(link: Any) -> str:
     return "/" + link["url"].split("/", 3)[3]
 

@@ -13,7 +13,7 @@ from evalsvc.reviews.models import ReviewLink
 from tests.conftest import Caller
 from tests.factories import ok
 from tests.rest.shapes import assert_problem
-from tests.reviews.linking import BODY, fields_of, new_link, path_of, visitor
+from tests.reviews.linking import BODY, fields_of, new_link, path_of, queue_of, visitor
 from tests.reviews.shapes import REVIEWS, report, review_of_outputs
 
 
@@ -32,7 +32,7 @@ def test_its_address_is_shown_once(alice: Caller) -> None:
 
 def test_its_holder_answers(alice: Caller) -> None:
     review, criteria = review_of_outputs(alice)
-    link, path = new_link(alice, review), f"/reviews/{review['id']}"
+    link, path = new_link(alice, review), queue_of(review)
     client = visitor(link)
     shown = client.get(path)
     sent = client.post(path, fields_of(shown) | {f"q-{criteria['id']}": "pass"})
@@ -43,11 +43,22 @@ def test_its_holder_answers(alice: Caller) -> None:
     assert item["answers"][0]["reviewer"] == f"link:{link['id']}"
 
 
+def test_a_cookie_of_the_old_address_goes_along(alice: Caller) -> None:
+    """Whoever had pressed the button before the queue moved answers on."""
+    review, _ = review_of_outputs(alice)
+    client = visitor(new_link(alice, review))
+    client.cookies["review_link"]["path"] = f"/reviews/{review['id']}"
+    moved = client.get(f"/reviews/{review['id']}")
+
+    assert moved["Location"] == queue_of(review)
+    assert moved.cookies["review_link"]["path"] == queue_of(review)
+
+
 def test_its_cookie_is_for_this_page_alone(alice: Caller) -> None:
     review, _ = review_of_outputs(alice)
     cookie = visitor(new_link(alice, review)).cookies["review_link"]
 
-    assert cookie["path"] == f"/reviews/{review['id']}"
+    assert cookie["path"] == queue_of(review)
     assert (cookie["httponly"], cookie["samesite"], 3500 < int(cookie["max-age"]) <= 3600) == (True, "Strict", True)
 
 
@@ -71,7 +82,7 @@ def test_its_pages_are_kept_and_told_nowhere(alice: Caller) -> None:
     review, _ = review_of_outputs(alice)
     link = new_link(alice, review)
     client = visitor(link)
-    for answer in (client.get(path_of(link)), client.get(f"/reviews/{review['id']}")):
+    for answer in (client.get(path_of(link)), client.get(queue_of(review))):
         assert answer["Referrer-Policy"] == "strict-origin"
         assert answer["Cache-Control"] == "no-store"
         assert "noindex" in answer["X-Robots-Tag"]
@@ -84,7 +95,7 @@ def test_it_opens_no_other_review(alice: Caller) -> None:
     # Sent there by hand: a browser would not, as the cookie's path is another.
     client.cookies["review_link"]["path"] = "/"
 
-    assert client.get(f"/reviews/{other['id']}").status_code == 302
+    assert client.get(queue_of(other)).status_code == 302
     assert client.get(path_of(link).replace(review["id"], other["id"])).status_code == 404
     for path in ("/v1/reviews", "/admin/"):
         assert client.get(path).status_code in (302, 401)
@@ -116,7 +127,7 @@ def switched_off(alice: Caller, review: Any, link: Any) -> None:
 @pytest.mark.parametrize("end", [ended, revoked, closed, deleted, switched_off])
 def test_it_ends(alice: Caller, end: Any) -> None:
     review, criteria = review_of_outputs(alice)
-    link, path = new_link(alice, review), f"/reviews/{review['id']}"
+    link, path = new_link(alice, review), queue_of(review)
     client = visitor(link)
     fields = fields_of(client.get(path))
     end(alice, review, link)
@@ -150,7 +161,7 @@ def test_a_forged_cookie_opens_nothing(alice: Caller) -> None:
     client = Client()
     for forged in (public, signing.dumps(public), signing.dumps(public, salt="evalsvc.review_link:other")):
         client.cookies["review_link"] = forged
-        assert client.get(f"/reviews/{review['id']}").status_code == 302
+        assert client.get(queue_of(review)).status_code == 302
 
 
 @pytest.mark.parametrize("seconds", [0, 59, 90 * 86400 + 1])

@@ -10,7 +10,7 @@ from django.test import Client
 from tests.admin.conftest import join, new_user, signed_in
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
-from tests.reviews.linking import fields_of
+from tests.reviews.linking import fields_of, queue_of
 from tests.reviews.shapes import (
     answered_experiment,
     expire_leases,
@@ -33,12 +33,8 @@ def member(caller: Caller, role: str = "editor") -> Client:
     return client
 
 
-def path_of(review: Any) -> str:
-    return f"/reviews/{review['id']}"
-
-
 def answer(client: Client, review: Any, **values: str) -> Any:
-    return client.post(path_of(review), fields_of(client.get(path_of(review))) | values)
+    return client.post(queue_of(review), fields_of(client.get(queue_of(review))) | values)
 
 
 def said(caller: Caller, review: Any) -> list[Any]:
@@ -52,27 +48,27 @@ def test_a_member_answers_one_item_after_the_other(alice: Caller) -> None:
         assert answer(client, review, **{field: verdict}).status_code == 303
 
     assert said(alice, review) == [{criteria["id"]: {"value_pass": verdict}} for verdict in (True, False)]
-    assert "Nothing is left for you" in client.get(path_of(review)).content.decode()
+    assert "Nothing is left for you" in client.get(queue_of(review)).content.decode()
 
 
 def test_sent_twice_it_is_kept_once(alice: Caller) -> None:
     review, criteria = review_of_outputs(alice)
     client = member(alice)
-    fields = fields_of(client.get(path_of(review))) | {f"q-{criteria['id']}": "pass"}
-    locations = [client.post(path_of(review), fields)["Location"] for _ in range(2)]
+    fields = fields_of(client.get(queue_of(review))) | {f"q-{criteria['id']}": "pass"}
+    locations = [client.post(queue_of(review), fields)["Location"] for _ in range(2)]
 
-    assert locations == [path_of(review)] * 2
+    assert locations == [queue_of(review)] * 2
     assert report(alice, review)["n_answers_given"] == 1
 
 
 def test_too_late_it_says_so_and_goes_on(alice: Caller) -> None:
     review, criteria = review_of_outputs(alice, 1)
     client = member(alice)
-    fields = fields_of(client.get(path_of(review))) | {f"q-{criteria['id']}": "pass"}
+    fields = fields_of(client.get(queue_of(review))) | {f"q-{criteria['id']}": "pass"}
     expire_leases(review)
     take(alice, review, "ben")
 
-    location = client.post(path_of(review), fields)["Location"]
+    location = client.post(queue_of(review), fields)["Location"]
     assert "somebody else has that item now" in client.get(location).content.decode()
     assert said(alice, review) == []
 
@@ -81,23 +77,23 @@ def test_an_answer_can_be_taken_back(alice: Caller) -> None:
     review, criteria = review_of_outputs(alice)
     client, field = member(alice), f"q-{criteria['id']}"
     answer(client, review, **{field: "pass"}, explanation="clear")
-    back = client.post(path_of(review), {"action": "undo"})["Location"]
+    back = client.post(queue_of(review), {"action": "undo"})["Location"]
     page = client.get(back)
 
     assert "changing an answer" in page.content.decode() and "clear" in page.content.decode()
-    client.post(path_of(review), fields_of(page) | {field: "fail", "revise": "1"})
+    client.post(queue_of(review), fields_of(page) | {field: "fail", "revise": "1"})
     assert said(alice, review) == [{criteria["id"]: {"value_pass": False}}]
 
 
 def test_what_was_passed_over_can_be_taken_back(alice: Caller) -> None:
     review, _ = review_of_outputs(alice)
     client = member(alice)
-    first = fields_of(client.get(path_of(review)))["item"]
+    first = fields_of(client.get(queue_of(review)))["item"]
     second = fields_of(client.get(answer(client, review, action="skip")["Location"]))["item"]
-    client.post(path_of(review), {"action": "undo"})
+    client.post(queue_of(review), {"action": "undo"})
 
     assert first != second
-    assert fields_of(client.get(path_of(review)))["item"] == first
+    assert fields_of(client.get(queue_of(review)))["item"] == first
 
 
 def test_pairs_are_answered_by_side(alice: Caller) -> None:
@@ -136,7 +132,7 @@ def test_hostile_text_is_text(alice: Caller, place: str) -> None:
     made = answered_experiment(alice, good=HOSTILE if place == "output" else "fine")
     fields = {place: HOSTILE.replace("\u202e", "")} if place != "output" else {}
     review = new_review(alice, outputs_of(made, "good"), new_criteria(alice), **fields)
-    page = member(alice).get(path_of(review)).content.decode()
+    page = member(alice).get(queue_of(review)).content.decode()
 
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page and "مرحبا" in page
@@ -145,29 +141,71 @@ def test_hostile_text_is_text(alice: Caller, place: str) -> None:
 def test_a_long_text_is_folded(alice: Caller) -> None:
     made = answered_experiment(alice, good="word " * 2000)
     review = new_review(alice, outputs_of(made, "good"), new_criteria(alice))
-    page = member(alice).get(path_of(review)).content.decode()
+    page = member(alice).get(queue_of(review)).content.decode()
 
     assert "Show the rest (8" in page
     assert page.count("word") == 2000
 
 
+def test_its_old_address_leads_to_it(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    client = member(alice)
+
+    assert client.get(f"/reviews/{review['id']}")["Location"] == queue_of(review)
+    assert client.get(f"/reviews/{review['id']}", follow=True).status_code == 200
+
+
+def test_the_next_item_comes_without_the_page_around_it(alice: Caller) -> None:
+    review, criteria = review_of_outputs(alice, 2)
+    client = member(alice)
+    fields = fields_of(client.get(queue_of(review))) | {f"q-{criteria['id']}": "pass"}
+    part = client.post(queue_of(review), fields, headers={"HX-Request": "true"}, follow=True).content
+
+    assert part.startswith(b'<div id="queue">') and b"1 of 2" in part
+    assert len(part) < 8000
+
+
+def test_two_people_do_not_get_the_same_item(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice, 2)
+    held = [fields_of(member(alice).get(queue_of(review)))["item"] for _ in range(2)]
+
+    assert len({*held}) == 2
+    assert "waits for them" in member(alice).get(queue_of(review)).content.decode()
+
+
+def test_it_opens_in_whichever_account_it_belongs_to(alice: Caller, charlie: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    user = new_user()
+    join(user, charlie.account, "admin")
+    join(user, alice.account, "editor")
+
+    client = signed_in(user).client
+    client.post("/console/accounts", {"account": charlie.account.pk})
+
+    page = client.get(queue_of(review))
+    assert page.status_code == 200 and b"About this review" not in page.content
+
+
 def test_who_may_look_only_is_told_so(alice: Caller) -> None:
     review, _ = review_of_outputs(alice)
 
-    assert member(alice, "reader").get(path_of(review)).status_code == 403
+    assert member(alice, "reader").get(queue_of(review)).status_code == 403
 
 
 def test_a_stranger_finds_nothing(alice: Caller, charlie: Caller) -> None:
     review, _ = review_of_outputs(alice)
 
-    assert member(charlie).get(path_of(review)).status_code == 404
+    assert member(charlie).get(queue_of(review)).status_code == 404
 
 
 def test_who_is_not_signed_in_is_asked_to(alice: Caller) -> None:
     review, _ = review_of_outputs(alice)
-    answer = Client().get(path_of(review))
+    answer = Client().get(queue_of(review))
 
-    assert (answer.status_code, answer["Location"]) == (302, f"/admin/login/?next=%2Freviews%2F{review['id']}")
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        f"/admin/login/?next=%2Fconsole%2Freviews%2F{review['id']}%2Fqueue",
+    )
 
 
 def test_another_site_answers_nothing(alice: Caller) -> None:
@@ -176,16 +214,16 @@ def test_another_site_answers_nothing(alice: Caller) -> None:
     join(user, alice.account, "editor")
     client = Client(enforce_csrf_checks=True)
     client.force_login(user)
-    fields = fields_of(client.get(path_of(review))) | {f"q-{criteria['id']}": "pass", "csrfmiddlewaretoken": ""}
+    fields = fields_of(client.get(queue_of(review))) | {f"q-{criteria['id']}": "pass", "csrfmiddlewaretoken": ""}
 
-    assert client.post(path_of(review), fields).status_code == 403
+    assert client.post(queue_of(review), fields).status_code == 403
     assert said(alice, review) == []
 
 
 def test_one_person_cannot_answer_for_another(alice: Caller) -> None:
     """A token of somebody else is not shown, and an item of one's own is needed to see what was typed."""
     review, _ = review_of_outputs(alice)
-    fields = fields_of(member(alice).get(path_of(review)))
+    fields = fields_of(member(alice).get(queue_of(review)))
     fields["token"] = "6f1f3f1f-0c11-4c55-8a21-5a3b0c7e90b2"
 
-    assert "note=late" in member(alice).post(path_of(review), fields)["Location"]
+    assert "note=late" in member(alice).post(queue_of(review), fields)["Location"]

@@ -12,7 +12,7 @@ from evalsvc.accounts.views import AccountView, checked
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.reviews import answering
 from evalsvc.reviews.api import shapes
-from evalsvc.reviews.api.bodies import ReviewAnswerIn, ReviewLeaseIn, ReviewSkipIn, said_in
+from evalsvc.reviews.bodies import ReviewAnswerIn, ReviewLeaseIn, ReviewSkipIn, said_in
 from evalsvc.reviews.selectors import get_item, get_review, list_answers, review_progress
 
 

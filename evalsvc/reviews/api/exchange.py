@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.rest.answering.shapes import AnswerShape, answers_with, shape_of
 from evalsvc.reviews import exchange
-from evalsvc.reviews.api.bodies import ReviewExportQuery, ReviewImportIn
+from evalsvc.reviews.bodies import ReviewExportQuery, ReviewImportIn
 from evalsvc.reviews.selectors import get_review
 
 TYPES = {exchange.CSV: "text/csv; charset=utf-8", exchange.JSONL: "application/jsonl"}

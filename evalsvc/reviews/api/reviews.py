@@ -12,7 +12,7 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.rest.answering.shapes import answer_with, answers_with
 from evalsvc.reviews import services
 from evalsvc.reviews.api import shapes
-from evalsvc.reviews.api.bodies import ReviewIn, ReviewItemsQuery, ReviewsQuery, review_fields
+from evalsvc.reviews.bodies import ReviewIn, ReviewItemsQuery, ReviewsQuery, review_fields
 from evalsvc.reviews.models import ReviewAnswer
 from evalsvc.reviews.selectors import get_review, list_answers, page_of_items, page_of_reviews, review_progress
 

@@ -16,13 +16,11 @@ from evalsvc.reviews.reporting import (
     LEVEL,
     QuestionAgreement,
     ReviewEstimate,
-    agreement_of,
-    estimates_of,
+    findings_of,
     non_response,
-    ratings_of,
 )
 from evalsvc.reviews.sampling import METHODS
-from evalsvc.reviews.selectors import ITEM_STATES, STATES, Progress, review_progress
+from evalsvc.reviews.selectors import ITEM_STATES, STATES, Progress
 from evalsvc.stats.agreement.resampling import AgreementFigure
 
 
@@ -256,20 +254,11 @@ def review_out(review: Review, progress: Progress) -> ReviewFacts:
 
 def report_out(account: Account, review: Review) -> ReviewReport:
     """Return a review with agreement and estimates. Within the account's scope."""
-    progress = review_progress(account=account, review=review)
-    items = ReviewItem.objects.filter(account=account, review=review, n_answered__gt=0)
-    probabilities = dict(items.values_list("id", "probability"))
-    asked = ratings_of(account=account, review=review)
-    estimates = [
-        one
-        for ratings in asked
-        for one in estimates_of(ratings, review=review, progress=progress, probabilities=probabilities)
-    ]
-    found = [agreement_of(one, seed=review.seed) for one in asked] if review.n_answers > 1 else []
+    found = findings_of(account=account, review=review)
     return ReviewReport(
-        **_facts(review, progress),
-        agreement=[_agreement_out(one) for one in found],
-        estimates=[_estimate_out(one) for one in estimates],
+        **_facts(review, found.progress),
+        agreement=[_agreement_out(one) for one in found.agreement],
+        estimates=[_estimate_out(one) for one in found.estimates],
     )
 
 

@@ -11,6 +11,7 @@ from tests.console.comparing import raced
 from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
 from tests.events.shapes import new_endpoint, send_test_event, told
+from tests.reviews.shapes import answered_experiment, new_review, pairs_of
 
 ROLES = ("reader", "editor", "admin", "operator")
 
@@ -38,6 +39,9 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("keys/new", "admin"),
     ("webhooks/{webhook}", "reader"),
     ("webhooks/new", "admin"),
+    ("reviews", "reader"),
+    ("reviews/{review}", "reader"),
+    ("reviews/{review}/queue", "editor"),
 )
 
 # Pages of the same parts as one above: looked at when all pages are.
@@ -59,6 +63,9 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("webhooks", "reader"),
     ("webhooks/deliveries/{delivery}", "reader"),
     ("webhooks/{webhook}/edit", "admin"),
+    ("reviews/new", "editor"),
+    ("reviews/{review}?tab=items", "reader"),
+    ("reviews/{review}?tab=links", "reader"),
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):
     PAGES += ALIKE
@@ -86,5 +93,11 @@ def hooks(caller: Any) -> Found:
     return {"webhook": made["id"], "delivery": sent["id"]}
 
 
+def reviewed(caller: Any) -> Found:
+    """A review of pairs: the queue shows two texts side by side."""
+    review = new_review(caller, pairs_of(answered_experiment(caller, 3)), n_answers=2, instructions="Which helps more?")
+    return {"review": review["id"]}
+
+
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, first_key, hooks)
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, first_key, hooks, reviewed)

@@ -163,11 +163,11 @@ def _scale(shown: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
-    """Return the reviews that wait for people; the first cell leads to the queue."""
+    """Return the reviews that wait for people; the first cell leads to the review."""
     rows = [
         TableRow(
             (one.review.name, f"{one.n_complete} of {one.review.n_items}", moment_markup(one.review.created_at, now)),
-            reverse("review", args=[one.review.pk]),
+            reverse("console_review", args=[one.review.pk]),
         )
         for one in reading.reviews
     ]

@@ -1,0 +1,136 @@
+"""Who answers a review, by what right: a member of its account, or whoever holds a link to it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from evalsvc.accounts.access.signin import caller_ip
+from evalsvc.accounts.membership import Membership, memberships_of
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import looked_at
+from evalsvc.rest.problems import Problem
+from evalsvc.reviews.links import LinkHolder, holder_of_cookie, holder_of_token, seal_holder
+from evalsvc.reviews.selectors import get_review, has_review
+from evalsvc.tenancy.scope import account_scope
+
+COOKIE = "review_link"
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewer:
+    """Who looks at a review, and the name that their answers go by."""
+
+    account: Account
+    name: str
+    may_answer: bool = True
+    sees_console: bool = False
+    """Whether the review's own page is theirs to open: not for the holder of a link."""
+
+
+def queue_address(id: uuid.UUID) -> str:
+    """Return the address of a review's queue, which is also the path of the cookie of its links."""
+    return reverse("console_review_queue", args=[id])
+
+
+def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
+    """Return who asks for a review; None for whoever it is not there for."""
+    cookie = request.COOKIES.get(COOKIE)
+    holder = holder_of_cookie(cookie, review_id=id) if cookie else None
+    if holder is not None:
+        return Reviewer(Account(pk=holder.account_id), holder.reviewer)
+    if not request.user.is_authenticated:
+        return None
+    here = looked_at(request)
+    # An address that a colleague has sent opens in whichever of one's accounts it belongs to.
+    for membership in _memberships(request, here):
+        account = Account(pk=membership.account_id)
+        with account_scope(account.pk):
+            if has_review(account=account, id=id):
+                return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, membership is here)
+    return None
+
+
+def _memberships(request: HttpRequest, here: Membership | None) -> Iterator[Membership]:
+    if here is not None:
+        yield here
+    yield from (one for one in memberships_of(request) if here is None or one.account_id != here.account_id)
+
+
+@require_safe
+def old_address(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
+    """Lead from where the queue was to where it is, with the cookie of whoever came by a link."""
+    answer = redirect(queue_address(id))
+    cookie = request.COOKIES.get(COOKIE)
+    try:
+        holder = holder_of_cookie(cookie, review_id=id) if cookie else None
+    except Problem as problem:
+        return private(queue_refused(request, problem))
+    if holder is not None:
+        _give_cookie(answer, holder)
+    return private(answer)
+
+
+@require_http_methods(["GET", "POST"])
+def enter_review(request: HttpRequest, id: uuid.UUID, token: str) -> HttpResponse:
+    """Let the holder of a link in: its token becomes a cookie of this review's queue alone.
+
+    By a press of a button, as programs that look into mails follow links. And a cookie that is `Strict` is not sent
+    with the first page that is reached from elsewhere.
+    """
+    try:
+        holder = holder_of_token(token, review_id=id, address=caller_ip(request))
+    except Problem as problem:
+        return private(queue_refused(request, problem))
+    if holder is None:
+        said = "It has ended, or was never one. Ask for another."
+        return private(queue_message(request, "This link opens nothing", said, 404))
+    if request.method == "GET":
+        with account_scope(holder.account_id):
+            review = get_review(account=Account(pk=holder.account_id), id=id)
+        return private(render(request, "console/reviews/enter.html", {"review": review, "name": holder.name}))
+    answer = redirect(queue_address(id))
+    answer.status_code = 303
+    _give_cookie(answer, holder)
+    return private(answer)
+
+
+def _give_cookie(answer: HttpResponse, holder: LinkHolder) -> None:
+    answer.set_cookie(
+        COOKIE,
+        seal_holder(holder),
+        max_age=int((holder.expires_at - timezone.now()).total_seconds()),
+        path=queue_address(holder.review_id),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Strict",
+    )
+
+
+def queue_refused(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Write what a service has refused as a page for reviewers."""
+    if problem.code == "review_closed":
+        return queue_message(request, "This review is closed", "Thank you. Nobody can answer it any more.", 410)
+    return queue_message(request, problem.row.title, problem.row.remedy, problem.row.status)
+
+
+def queue_message(request: HttpRequest, title: str, detail: str, status: int) -> HttpResponse:
+    """Write a message as a page for reviewers, who may know nothing of the console."""
+    return render(request, "console/reviews/message.html", {"title": title, "detail": detail}, status=status)
+
+
+def private(answer: HttpResponse) -> HttpResponse:
+    """Keep a page out of caches and search engines, and its address out of what the browser tells others."""
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers["X-Robots-Tag"] = "noindex, nofollow"
+    # The address of a link holds its token. `no-referrer` would also hide the origin that Django's CSRF check asks for.
+    answer.headers["Referrer-Policy"] = "strict-origin"
+    return answer

@@ -1,0 +1,85 @@
+"""The fields of a new review."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.selectors import list_criteria
+from evalsvc.console.pages.reviews.linking import MOST_DAYS
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.experiments.selectors import list_plans
+
+Sent = dict[str, str]
+Errors = Mapping[str, str]
+MOST_CRITERIA, MOST_EXPERIMENTS = 50, 200
+OF = (
+    ("outputs", "outputs of an experiment"),
+    ("pairs", "pairs of outputs: which is better?"),
+    ("evaluations", "evaluations that filters find"),
+)
+METHODS = (
+    ("all", "all of them"),
+    ("random", "so many, at random"),
+    ("uncertain", "so many, sooner where a score is near its threshold"),
+    ("disagreeing", "so many, sooner where evaluators differ"),
+)
+TYPES = dict(AnnotationCriteria.Type.choices)
+
+
+def source_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]:
+    """Return where the items come from."""
+    plans = list_plans(account=account)[:MOST_EXPERIMENTS]
+    experiments = [("", "choose one"), *((str(plan.pk), f"{plan.experiment.name} ({plan.pk})") for plan in plans)]
+    known = {value for value, _ in experiments}
+    if (wanted := sent.get("experiment", "")) and wanted not in known and wanted.isdecimal():
+        experiments.append((wanted, f"experiment {wanted}"))
+    fields = (
+        FormField("of", "What is looked at", "select", options=OF),
+        FormField("experiment", "Experiment", "select", options=experiments, help="For outputs and pairs."),
+        FormField("configs", "Configs", help="Their names, with commas between; empty: all. Reviewers never see them."),
+        FormField("method", "Which of them", "select", options=METHODS),
+        FormField("n", "How many", "number", help="Where not all are taken."),
+        FormField("metric", "By the score of", help="A metric of the experiment, where scores decide."),
+    )
+    return filled(fields, sent, errors)
+
+
+def what_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]:
+    """Return what is asked: a tick for each of the account's questions, and a new one."""
+    asked = [
+        FormField(f"c-{row.pk}", f"{row.name} ({TYPES[row.annotation_type].lower()})", "checkbox")
+        for row in list_criteria(account=account)[:MOST_CRITERIA]
+    ]
+    note = "Pass or fail; POST /v1/annotation-criteria makes other kinds. Pairs ask which is better, and need none."
+    fields = (
+        FormField("name", "Name of the review", is_required=True),
+        FormField("instructions", "What to look at", "textarea", rows=3, help="Shown above each item."),
+        *asked,
+        FormField("question", "Or a new question", help=note),
+    )
+    return filled(fields, sent, errors)
+
+
+def how_fields(sent: Sent, errors: Errors) -> list[FormField]:
+    """Return how many answer, and what they see."""
+    fields = (
+        FormField(
+            "n_answers", "Answers for each item", "number", value="1", help="From two on, agreement is measured."
+        ),
+        FormField("expected", "Show what is expected", "checkbox"),
+        FormField("scores", "Show the scores of evaluators", "checkbox"),
+        FormField("answers", "Show what others have said", "checkbox"),
+        FormField("seed", "Seed", "number", help="The same seed draws the same items in the same order."),
+    )
+    return filled(fields, sent, errors)
+
+
+def people_fields(sent: Sent, errors: Errors) -> list[FormField]:
+    """Return who answers beside the account's editors."""
+    fields = (
+        FormField("people", "Links for people without an account", "textarea", rows=3, help="A name on each line."),
+        FormField("days", "Days until the links end", "number", value="14", help=f"At most {MOST_DAYS}."),
+    )
+    return filled(fields, sent, errors)

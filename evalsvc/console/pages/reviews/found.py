@@ -1,0 +1,124 @@
+"""What a review has found, as tables: agreement, estimates, and its items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.utils.safestring import SafeString
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import PageRequest
+from evalsvc.console.pages.evaluations.marking import one_line
+from evalsvc.console.pages.reviews.words import estimate_number, figure_number
+from evalsvc.console.parts.numbers import number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.words import number_text
+from evalsvc.rest.problems import Invalid
+from evalsvc.reviews.content import Content, as_shown, content_of
+from evalsvc.reviews.forms import words_of_said
+from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
+from evalsvc.reviews.reporting import QuestionAgreement, ReviewFindings
+from evalsvc.reviews.selectors import list_answers, list_items, page_of_items
+
+ON_A_PAGE, MOST_DIFFERING, LONGEST = 25, 20, 240
+AGREEMENT = (
+    Column("Question"),
+    Column("Same answer", kind="figure", note="Of two answers to one item, how often they are the same."),
+    Column("Krippendorff's alpha", note="For any number of people and missing answers; 0 is what chance would bring."),
+    Column("Fleiss' kappa", note="For items that are all answered equally often."),
+    Column("Cohen's kappa", note="For exactly two people."),
+    Column("Items they differ about", kind="figure"),
+)
+ESTIMATES = (Column("Question"), Column("Answer"), Column("For new data"), Column("For this set"))
+
+
+def agreement_table(found: ReviewFindings) -> PageTable:
+    """Return how far people agree about each question."""
+    rows = [TableRow(_agreement_cells(one)) for one in found.agreement]
+    return PageTable("Agreement", AGREEMENT, rows, empty="Each item is answered by one person, so nothing can agree.")
+
+
+def _agreement_cells(one: QuestionAgreement) -> Sequence[object]:
+    figures = (one.krippendorff, one.fleiss, one.cohen)
+    share = "—" if one.share is None else f"{number_text(100 * one.share, 3)} %"
+    differing = f"{len(one.disagreements)}"
+    return (
+        element("bdi", one.asked.name),
+        share,
+        *(number_markup(figure_number(each)) for each in figures),
+        differing,
+    )
+
+
+def estimates_table(found: ReviewFindings) -> PageTable:
+    """Return what the answers say of the rest: of each answer its share, of numbers the mean."""
+    rows = []
+    for one in found.estimates:
+        exact = "—" if one.this_set is None else f"{number_text(one.this_set[0])} to {number_text(one.this_set[1])}"
+        if one.this_set is not None and one.this_set[0] == one.this_set[1]:
+            exact = f"{number_text(one.this_set[0])}, exactly"
+        answer = element("bdi", one.answer) if one.answer is not None else "mean"
+        rows.append(TableRow((element("bdi", one.name), answer, number_markup(estimate_number(one)), exact)))
+    return PageTable("What the answers say", ESTIMATES, rows, empty="Nobody has answered yet.")
+
+
+def items_table(
+    request: PageRequest, review: Review, *, differing: ReviewFindings | None = None, shows_answers: bool = True
+) -> PageTable:
+    """Return a page of the items, or those that people differ about most; no config is named, as in the queue."""
+    account, following = request.visitor.account, None
+    if differing is not None:
+        items = _differing(account, review, differing)
+    else:
+        items, following = _page(account, review, request.GET.get("cursor"))
+    content = content_of(account=account, review=review, items=items)
+    said: dict[int, list[ReviewAnswer]] = {}
+    if shows_answers:
+        for row in list_answers(account=account, review=review, items=[item.pk for item in items]):
+            said.setdefault(row.item_id, []).append(row)
+    rows = [TableRow(_item_cells(review, item, content, said.get(item.pk, ()), shows_answers)) for item in items]
+    columns = (Column("Item"), Column("Input", kind="wide"), Column("Output", kind="wide"), Column("Answers"))
+    caption = "Items that people differ about" if differing is not None else "Items, in the order of the queue"
+    empty = "Nobody differs about anything." if differing is not None else "No item."
+    return PageTable(caption, columns, rows, next_cursor=following, empty=empty)
+
+
+def _page(account: Account, review: Review, cursor: str | None) -> tuple[list[ReviewItem], str | None]:
+    try:
+        return page_of_items(account=account, review=review, status=None, limit=ON_A_PAGE, cursor=cursor)
+    except Invalid:
+        return page_of_items(account=account, review=review, status=None, limit=ON_A_PAGE, cursor=None)
+
+
+def _differing(account: Account, review: Review, found: ReviewFindings) -> list[ReviewItem]:
+    distances: dict[int, float] = {}
+    for one in found.agreement:
+        for item, far in one.disagreements:
+            distances[item] = max(far, distances.get(item, 0.0))
+    ids = sorted(distances, key=lambda id: -distances[id])[:MOST_DIFFERING]
+    rows = {row.pk: row for row in list_items(account=account, review=review).filter(pk__in=ids)}
+    return [rows[id] for id in ids if id in rows]
+
+
+def _item_cells(
+    review: Review,
+    item: ReviewItem,
+    content: Mapping[int, Content],
+    said: Sequence[ReviewAnswer],
+    shows_answers: bool,
+) -> Sequence[object]:
+    shown = content[item.pk]
+    outputs = [_preview(one.text) for one in as_shown(shown, item)]
+    if not shows_answers:
+        answers: object = f"{item.n_answered} of {review.n_answers}"
+    else:
+        answers = joined_parts([element("div", words_of_said(review, row), dir="auto") for row in said]) or "none"
+    gone = element("span", "has been deleted", class_="quiet")
+    return f"{item.position + 1}", _preview(shown.input), joined_parts(outputs) if outputs else gone, answers
+
+
+def _preview(text: str | None) -> SafeString:
+    if text is None:
+        return element("span", "—", class_="quiet")
+    return element("div", one_line(text, LONGEST), class_="preview", dir="auto")

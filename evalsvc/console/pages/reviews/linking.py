@@ -1,0 +1,70 @@
+"""Links of a review: for people without an account. Their addresses are shown once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from evalsvc.console.access import PageRequest
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.reviews.links import LONGEST_SECONDS, issue_link
+from evalsvc.reviews.models import Review, ReviewLink
+from evalsvc.reviews.selectors import list_links
+
+A_DAY = 86_400
+MOST_DAYS = LONGEST_SECONDS // A_DAY
+MOST_AT_ONCE = 20
+
+
+def link_fields(sent: Mapping[str, str] | None = None, errors: Mapping[str, str] | None = None) -> list[FormField]:
+    """Return the form of a new link."""
+    fields = (
+        FormField("name", "Whose link it is", is_required=True, help="One for each person, so that answers differ."),
+        FormField("days", "Days until it ends", "number", value="14", help=f"At most {MOST_DAYS}."),
+    )
+    return filled(fields, sent or {}, errors)
+
+
+def days_of(text: str) -> int:
+    """Return for how many days links live; Invalid for what is no such number."""
+    if not text.strip():
+        return 14
+    if not text.isdecimal() or len(text) > 3 or not 1 <= int(text) <= MOST_DAYS:
+        raise Invalid(FieldError("/days", f"A whole number from 1 to {MOST_DAYS}."))
+    return int(text)
+
+
+def issued_links(request: PageRequest, review: Review, names: Sequence[str], days: str) -> list[tuple[str, str]]:
+    """Make a link for each name; return names with addresses, which cannot be read again."""
+    visitor, seconds = request.visitor, days_of(days) * A_DAY
+    if len(names) > MOST_AT_ONCE:
+        raise Invalid(FieldError("/people", f"At most {MOST_AT_ONCE} links at once."))
+    made = []
+    for name in names:
+        link, token = issue_link(
+            account=visitor.account, review_id=review.pk, name=name, expires_in_seconds=seconds, actor=visitor.actor
+        )
+        made.append((link.name, request.build_absolute_uri(reverse("enter_review", args=[review.pk, token]))))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLink:
+    """A link as the page lists it."""
+
+    link: ReviewLink
+    ended_at: datetime
+    is_live: bool
+
+
+def shown_links(request: PageRequest, review: Review) -> list[ShownLink]:
+    """Return the links, the newest first."""
+    now = request.visitor.now
+    return [
+        ShownLink(link, link.revoked_at or link.expires_at, link.is_live(now))
+        for link in list_links(account=request.visitor.account, review=review)
+    ]

@@ -1,0 +1,122 @@
+"""The page of a review: progress, agreement, what the answers say of the rest, its items, and its links."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.reviews.found import agreement_table, estimates_table, items_table
+from evalsvc.console.pages.reviews.linking import issued_links, link_fields, shown_links
+from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
+from evalsvc.console.parts.addresses import choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.rest.problems import NotFound, Problem
+from evalsvc.reviews.links import revoke_link
+from evalsvc.reviews.models import Review
+from evalsvc.reviews.reporting import findings_of, non_response
+from evalsvc.reviews.selectors import get_review, review_progress
+from evalsvc.reviews.services import close_review, delete_review
+
+TABS = ("found", "items", "links")
+
+
+@require_safe
+@console_page()
+def review_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Show a review: what it has found, its items, or who else may answer it."""
+    review = get_review(account=request.visitor.account, id=id)
+    return shown_review(request, review, choice(request, "tab", TABS, "found"))
+
+
+def shown_review(
+    request: PageRequest,
+    review: Review,
+    tab: str,
+    *,
+    issued: Sequence[tuple[str, str]] = (),
+    sent: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """Write the page; `issued` are links with their addresses, which are shown this once."""
+    account = request.visitor.account
+    findings = findings_of(account=account, review=review) if tab == "found" else None
+    progress = findings.progress if findings else review_progress(account=account, review=review)
+    over = is_over(review, progress)
+    context: dict[str, Any] = {
+        "review": review,
+        "tab": tab,
+        "state": state_badge(review, progress),
+        "progress": progress,
+        "n_partial": progress.n_begun - progress.n_complete,
+        "n_pending": progress.n_items - progress.n_begun,
+        "unanswered": non_response(progress),
+        "kind": KINDS[Review.Kind(review.kind)],
+        "draw": DRAWS.get(review.sample.get("method", ""), ""),
+        "is_open": review.closed_at is None,
+        "is_over": over,
+        "issued": issued,
+        "call": ApiCall("GET", f"/v1/reviews/{review.pk}"),
+    }
+    if findings:
+        context |= {"agreement": agreement_table(findings), "estimates": estimates_table(findings)}
+    if tab == "found" and over and review.n_answers > 1 and findings:
+        context["differing"] = items_table(request, review, differing=findings)
+    elif tab == "items":
+        context |= {"items": items_table(request, review, shows_answers=over)}
+        context["call"] = ApiCall("GET", f"/v1/reviews/{review.pk}/items", {"limit": 25})
+    elif tab == "links":
+        context |= {"links": shown_links(request, review), "link_fields": link_fields(sent, errors)}
+        context["call"] = ApiCall("GET", f"/v1/reviews/{review.pk}/links")
+    return render(request, "console/reviews/review.html", context, status=422 if errors else 200)
+
+
+@require_POST
+@console_page()
+def act_on_review(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Close or delete a review, make a link to it, or end one."""
+    visitor, act = request.visitor, request.POST.get("act", "")
+    review = get_review(account=visitor.account, id=id)
+    if act == "link":
+        return _link(request, review)
+    if act == "revoke":
+        revoke_link(account=visitor.account, review_id=id, id=_uuid(request.POST.get("link", "")), actor=visitor.actor)
+        messages.success(request, "The link is ended: the next thing that its holder does is refused.")
+    elif act not in ("close", "delete"):
+        raise NotFound
+    elif not is_confirmed(request, review.name):
+        messages.error(request, "That is another name. Nothing was done.")
+    elif act == "close":
+        close_review(account=visitor.account, id=id, actor=visitor.actor)
+        messages.success(request, f"{review.name} is closed. What was answered stays.")
+    else:
+        delete_review(account=visitor.account, id=id, actor=visitor.actor)
+        messages.success(request, f"{review.name} is deleted. The labels that it made stay.")
+        return redirect("console_reviews")
+    return redirect("console_review", id)
+
+
+def _link(request: PageRequest, review: Review) -> HttpResponse:
+    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    try:
+        issued = issued_links(request, review, [sent.get("name", "")], sent.get("days", ""))
+    except NotFound:
+        raise
+    except Problem as problem:
+        errors = {error.pointer.strip("/"): error.detail for error in problem.errors} or {"name": problem.detail}
+        return shown_review(request, review, "links", sent=sent, errors=errors)
+    return shown_review(request, review, "links", issued=issued)
+
+
+def _uuid(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise NotFound from None

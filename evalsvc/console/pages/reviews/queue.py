@@ -1,0 +1,159 @@
+"""The queue: one item at a time, for members who are signed in, and for whoever came by a link.
+
+Without a script each answer leads to the next page; with it, only the item is put in place of the one before.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import cast
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.console.access import sign_in_first
+from evalsvc.console.pages.reviews.entering import (
+    Reviewer,
+    private,
+    queue_address,
+    queue_message,
+    queue_refused,
+    reviewer_of,
+)
+from evalsvc.rest.problems import Invalid, NotFound, Problem
+from evalsvc.reviews.answering import answer_item, lease_item, skip_item, take_back
+from evalsvc.reviews.forms import item_form, said_in_form
+from evalsvc.reviews.models import ReviewAnswer
+from evalsvc.reviews.selectors import count_own, get_review, held_item, own_answer, review_progress
+from evalsvc.tenancy.scope import account_scope
+
+LATE = {"lease_lost": "late", "already_answered": "kept"}
+NOTES = {
+    "late": "Your lease had ended, and somebody else has that item now. Here is the next one.",
+    "kept": "That item had an answer of yours already; it stays. Here is the next one.",
+    "skipped": "Passed over. It waits for somebody else.",
+}
+
+
+@require_http_methods(["GET", "POST"])
+def review_queue(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
+    """Show the next item of a review, or take the answer to one."""
+    try:
+        who = reviewer_of(request, id)
+        if who is None:
+            if request.user.is_authenticated:
+                raise Http404
+            return sign_in_first(request)
+        if not who.may_answer:
+            said = "Your role in this account is reader. An editor can answer."
+            return private(queue_message(request, "You may only look", said, 403))
+        answer = _act(request, id, who) if request.method == "POST" else _show(request, id, who)
+    except NotFound:
+        raise Http404 from None
+    except Problem as problem:
+        answer = queue_refused(request, problem)
+    return private(answer)
+
+
+def _show(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
+    with account_scope(who.account.pk):
+        # Looking gives out an item, as there is nothing else to look at; asked again it is the same one.
+        row = _again(request, id, who) or lease_item(account=who.account, review_id=id, reviewer=who.name)
+        return _page(request, id, who, row)
+
+
+def _again(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> ReviewAnswer | None:
+    """Return the person's own answer that they want to change."""
+    item = request.GET.get("item", "")
+    if not item.isdecimal() or len(item) > 18:
+        return None
+    review = get_review(account=who.account, id=id)
+    if review.closed_at is not None:
+        raise Problem(code="review_closed")
+    return own_answer(account=who.account, review=review, reviewer=who.name, item_id=int(item))
+
+
+def _page(
+    request: HttpRequest,
+    id: uuid.UUID,
+    who: Reviewer,
+    row: ReviewAnswer | None,
+    typed: Mapping[str, str] | None = None,
+    errors: tuple[str, ...] = (),
+) -> HttpResponse:
+    review = get_review(account=who.account, id=id)
+    n_mine, n_passed = count_own(account=who.account, review=review, reviewer=who.name)
+    context = {
+        "review": review,
+        "progress": review_progress(account=who.account, review=review),
+        "n_mine": n_mine,
+        "can_undo": n_mine + n_passed > 0,
+        "form": None if row is None else item_form(who.account, row, typed),
+        "errors": errors,
+        "note": NOTES.get(request.GET.get("note", "")),
+        "sees_console": who.sees_console,
+    }
+    is_part = request.headers.get("HX-Request") == "true"
+    template = "console/reviews/item.html" if is_part else "console/reviews/queue.html"
+    return render(request, template, context, status=422 if errors else 200)
+
+
+def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
+    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    action = sent.get("action", "answer")
+    if action == "undo":
+        row = take_back(account=who.account, review_id=id, reviewer=who.name)
+        return _onwards(id, item=str(row.item_id) if row is not None else "")
+    item_id, token = _held(sent)
+    try:
+        if action == "skip":
+            skip_item(account=who.account, review_id=id, item_id=item_id, token=token)
+            return _onwards(id, note="skipped")
+        with account_scope(who.account.pk):
+            review = get_review(account=who.account, id=id)
+        said = said_in_form(review, sent)
+        revise = "revise" in sent
+        answer_item(account=who.account, review_id=id, item_id=item_id, token=token, said=said, revise=revise)
+    except Invalid as problem:
+        return _shown_again(request, id, who, (item_id, token), sent, problem)
+    except Problem as problem:
+        if problem.code not in LATE:
+            raise
+        return _onwards(id, note=LATE[problem.code])
+    return _onwards(id)
+
+
+def _held(sent: Mapping[str, str]) -> tuple[int, uuid.UUID]:
+    item = sent.get("item", "")
+    try:
+        token = uuid.UUID(sent.get("token", ""))
+    except ValueError:
+        raise NotFound from None
+    if not item.isdecimal() or len(item) > 18:
+        raise NotFound
+    return int(item), token
+
+
+def _shown_again(
+    request: HttpRequest,
+    id: uuid.UUID,
+    who: Reviewer,
+    held: tuple[int, uuid.UUID],
+    sent: Mapping[str, str],
+    problem: Invalid,
+) -> HttpResponse:
+    item_id, token = held
+    with account_scope(who.account.pk):
+        row = held_item(account=who.account, review_id=id, reviewer=who.name, item_id=item_id, token=token)
+        return _page(request, id, who, row, sent, tuple(error.detail for error in problem.errors))
+
+
+def _onwards(id: uuid.UUID, **query: str) -> HttpResponse:
+    """Lead to the next page, so that going back or reloading sends nothing twice."""
+    asked = {name: value for name, value in query.items() if value}
+    answer = redirect(queue_address(id) + (f"?{urlencode(asked)}" if asked else ""))
+    answer.status_code = 303
+    return cast(HttpResponse, answer)

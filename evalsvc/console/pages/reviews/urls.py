@@ -1,0 +1,17 @@
+"""The addresses of reviews. Those outside of the console are in letters and mails; they stay."""
+
+from django.urls import path
+
+from evalsvc.console.pages.reviews import entering, listing, making, page, queue
+
+urlpatterns = [
+    path("reviews", listing.reviews_page, name="console_reviews"),
+    path("reviews/new", making.new_review, name="console_review_new"),
+    path("reviews/<uuid:id>", page.review_page, name="console_review"),
+    path("reviews/<uuid:id>/act", page.act_on_review, name="console_review_act"),
+    path("reviews/<uuid:id>/queue", queue.review_queue, name="console_review_queue"),
+]
+outside = [
+    path("reviews/<uuid:id>", entering.old_address, name="review"),
+    path("reviews/<uuid:id>/enter/<str:token>", entering.enter_review, name="enter_review"),
+]
