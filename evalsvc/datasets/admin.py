@@ -25,13 +25,15 @@ def table(header: tuple[str, ...], rows: Any) -> SafeString:
     lines = ((format_html_join("", '<td><div dir="auto">{}</div></td>', ((cell,) for cell in row)),) for row in rows)
     body = format_html_join("", "<tr>{}</tr>", lines)
     return format_html(
-        '<div class="{}"><table class="evalsvc-cells"><tr>{}</tr>{}</table></div>', TEXT_CLASS, heads, body
+        '<div tabindex="0" class="{}"><table class="evalsvc-cells"><tr>{}</tr>{}</table></div>', TEXT_CLASS, heads, body
     )
 
 
 def json_box(document: object) -> SafeString:
     """Show a document as indented JSON."""
-    return format_html('<div class="{}">{}</div>', CODE_CLASS, json.dumps(document, indent=2, ensure_ascii=False))
+    return format_html(
+        '<div tabindex="0" class="{}">{}</div>', CODE_CLASS, json.dumps(document, indent=2, ensure_ascii=False)
+    )
 
 
 @admin.register(Dataset)

@@ -123,7 +123,9 @@ def text_block(text: str | None) -> SafeString | str | None:
     if text is None:
         return None
     note = f"First {MAX_SHOWN:,} of {len(text):,} characters." if len(text) > MAX_SHOWN else ""
-    return format_html('<div dir="auto" class="{}">{}</div><small>{}</small>', TEXT_CLASS, text[:MAX_SHOWN], note)
+    return format_html(
+        '<div dir="auto" tabindex="0" class="{}">{}</div><small>{}</small>', TEXT_CLASS, text[:MAX_SHOWN], note
+    )
 
 
 def json_block(value: object) -> SafeString | str | None:

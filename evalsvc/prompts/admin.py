@@ -76,4 +76,4 @@ class PromptRevisionAdmin(ScopedAdmin):
     @admin.display(description="Text")
     def text(self, row: PromptRevision) -> SafeString:
         """Return the whole text."""
-        return format_html('<div dir="auto" class="{}">{}</div>', CODE_CLASS, row.body)
+        return format_html('<div dir="auto" tabindex="0" class="{}">{}</div>', CODE_CLASS, row.body)

@@ -24,7 +24,9 @@ def document(value: object) -> SafeString | None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     note = f"First {MAX_SHOWN:,} of {len(text):,} characters." if len(text) > MAX_SHOWN else ""
-    return format_html('<div dir="auto" class="{}">{}</div><small>{}</small>', CODE_CLASS, text[:MAX_SHOWN], note)
+    return format_html(
+        '<div dir="auto" tabindex="0" class="{}">{}</div><small>{}</small>', CODE_CLASS, text[:MAX_SHOWN], note
+    )
 
 
 class RecordAdmin(ScopedAdmin):

@@ -169,7 +169,7 @@ class RevisionInline(TabularInline):
 
 def code_block(text: str) -> SafeString:
     """Show text as it is, in a box that scrolls instead of the page."""
-    return format_html('<pre dir="auto" class="{}">{}</pre>', CODE_CLASS, text)
+    return format_html('<pre dir="auto" tabindex="0" class="{}">{}</pre>', CODE_CLASS, text)
 
 
 def latest_revision(profile: Profile) -> ProfileRevision | None:
