@@ -71,6 +71,25 @@ def test_buttons_act_while_the_board_moves(editor: Browser, alice: Caller) -> No
     assert row(editor, second).count() == 0
 
 
+def test_three_keys_stop_a_config_and_the_board_moves_on_under_the_focus(editor: Browser, alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=20), list(TWO))
+    second = ids(made)[1]
+    page = editor.page
+    watch(editor, made)
+
+    for key in ("j", "j"):
+        page.keyboard.press(key)
+    half(alice, made, 0)
+    page.wait_for_selector("text=10 of 40 answers")
+    assert page.evaluate("document.activeElement.id") == f"config-{second}"
+
+    page.keyboard.press("s")
+    page.wait_for_selector("text=Stopped old prompt.")
+    half(alice, made, 0)
+    page.wait_for_selector("text=20 of 40 answers")
+    assert "by a person" in row(editor, second).inner_text()
+
+
 def test_somebody_who_is_signed_out_is_led_to_the_door(editor: Browser, alice: Caller) -> None:
     watch(editor, make_experiment(alice, make_dataset(alice, n=20), list(TWO)))
 

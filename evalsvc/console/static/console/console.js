@@ -146,11 +146,23 @@ document.addEventListener("keydown", (event) => {
     }
 });
 
-// A live part rests while nobody looks, under the pointer and under the focus: a swap would lose the press.
+// A live part rests while nobody looks, and under the pointer: a swap would lose the press. Under the focus it moves on if
+// the focus can be put back, which takes an id.
 document.addEventListener("htmx:beforeRequest", (event) => {
     const part = event.target;
-    if (part.matches("[data-live]") && (document.hidden || part.querySelector("button:hover, a:hover, :focus"))) {
+    const held = "button:hover, a:hover, :focus:not([id])";
+    if (part.matches("[data-live]") && (document.hidden || part.querySelector(held))) {
         event.preventDefault();
+    }
+});
+
+let focused = "";
+document.addEventListener("htmx:beforeSwap", (event) => {
+    focused = event.target.contains(document.activeElement) ? document.activeElement.id : "";
+});
+document.addEventListener("htmx:afterSwap", () => {
+    if (focused) {
+        document.getElementById(focused)?.focus({ preventScroll: true });
     }
 });
 

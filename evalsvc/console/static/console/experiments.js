@@ -16,14 +16,13 @@ document.addEventListener("htmx:beforeRequest", (event) => {
     }
 });
 
-// What was ticked, folded out, and held by the keyboard stays so when the board is replaced.
+// What was ticked and folded out stays so when the board is replaced.
 let kept = null;
 document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.target.id === "live" && event.detail.shouldSwap) {
         kept = {
             ticked: [...document.querySelectorAll("#live input[type=checkbox]:checked")].map((box) => box.value),
             open: [...document.querySelectorAll("#live details[open][data-keep]")].map((part) => part.dataset.keep),
-            focus: document.activeElement?.closest("#live") ? document.activeElement.id : "",
         };
     }
 });
@@ -37,10 +36,21 @@ document.addEventListener("htmx:afterSwap", () => {
     for (const part of document.querySelectorAll("#live details[data-keep]")) {
         part.open = kept.open.includes(part.dataset.keep);
     }
-    if (kept.focus) {
-        document.getElementById(kept.focus)?.focus();
-    }
     kept = null;
+});
+
+// j and k walk through configs; s stops the one that has the focus, or resumes it.
+document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) {
+        return;
+    }
+    const row = document.activeElement?.closest("[data-config]");
+    if (event.key === "s" && row) {
+        row.querySelector("[data-key=s]")?.click();
+    } else if (event.key === "j" || event.key === "k") {
+        const rows = [...document.querySelectorAll("#live [data-config]")];
+        rows[Math.min(Math.max(rows.indexOf(row) + (event.key === "j" ? 1 : -1), 0), rows.length - 1)]?.focus();
+    }
 });
 
 // n and p walk through examples.
