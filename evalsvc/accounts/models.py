@@ -1,4 +1,4 @@
-"""Tables: User, Account, Member, ApiKey, AuditEntry."""
+"""Tables: User, Account, Member, Invitation, ApiKey, AuditEntry."""
 
 from __future__ import annotations
 
@@ -133,6 +133,34 @@ class Member(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.account}"
+
+
+class Invitation(TenantModel):
+    """A link that lets one person in, once, for a time. Only an HMAC of its secret is stored."""
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Member.Role.choices)
+    public = models.CharField(max_length=24, unique=True, editable=False)
+    secret_hash = models.BinaryField(max_length=32, editable=False)
+    invited_by = models.CharField(max_length=120)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = (models.Index(fields=["account", "-id"], name="ix_invitation_account"),)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["account", "email"],
+                condition=Q(accepted_at=None, withdrawn_at=None),
+                name="uq_invitation_open_once",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.email} into {self.account}"
 
 
 class ApiKey(TenantModel):

@@ -25,8 +25,10 @@ from django.db.models.functions import Cast, Coalesce, Concat, Substr
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
 from evalsvc.infra.cache import AccountCache
 from evalsvc.rest.problems import NotFound
-from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
+from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, id_at, role_scope
 
+SLACK_SECONDS = 3600
+"""An id may be of a while before or after the time that stands beside it."""
 Row = TypeVar("Row", bound=Model)
 _refusing: AccountCache[int, bool] = AccountCache(10_000, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 
@@ -102,9 +104,34 @@ def get_key(*, account: Account, id: int) -> ApiKey:
     return key
 
 
-def list_audit(*, account: Account) -> QuerySet[AuditEntry]:
-    """Return the account's audit trail, newest first, each entry with who did it (`who`)."""
-    return named_actors(AuditEntry.objects.filter(account=account), "actor").order_by("-id")
+def list_audit(
+    *,
+    account: Account,
+    actor: str = "",
+    action: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> QuerySet[AuditEntry]:
+    """Return the account's audit trail, newest first, each entry with who did it (`who`).
+
+    `action` is the beginning of one: `key.` finds all that was done with keys.
+    """
+    rows = AuditEntry.objects.filter(account=account, action__startswith=action)
+    if actor:
+        rows = rows.filter(actor=actor)
+    if since is not None:
+        # Ids grow with time, and are what the index is by.
+        rows = rows.filter(created_at__gte=since, id__gte=id_at(since, back_seconds=SLACK_SECONDS))
+    if until is not None:
+        rows = rows.filter(created_at__lt=until, id__lt=id_at(until, back_seconds=-SLACK_SECONDS))
+    return named_actors(rows, "actor").order_by("-id")
+
+
+def audit_choices(*, account: Account, newest: int = 1000) -> tuple[dict[str, str], list[str]]:
+    """Return who did something lately (actor and `who`), and the actions that were done, each by name."""
+    rows = list(list_audit(account=account).values_list("actor", "who", "action")[:newest])
+    actors = dict(sorted({(actor, who) for actor, who, _ in rows}, key=lambda one: one[1]))
+    return actors, sorted({action for _, _, action in rows})
 
 
 def get_account(*, id: int) -> Account:
@@ -143,6 +170,14 @@ def refuses_unrunnable(*, account_id: int, epoch: str | None) -> bool:
         known = get_account(id=account_id).refuse_unrunnable
         _refusing.put(account_id, known, epoch, until=until)
     return known
+
+
+def get_member(*, account: Account, id: int) -> Member:
+    """Return one member of the account; NotFound for missing and foreign."""
+    member = list_members(account=account).filter(pk=id).first()
+    if member is None:
+        raise NotFound
+    return member
 
 
 def list_members(*, account: Account) -> QuerySet[Member]:

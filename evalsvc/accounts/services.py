@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
@@ -12,7 +13,7 @@ from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text
 from evalsvc.accounts.access.rate_limiter import bump_epoch
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
 from evalsvc.rest.bodies.names import clean_name
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope, current_role
 
 MAX_KEY_NAME = 100
@@ -52,6 +53,34 @@ def change_retention(
     with account_scope(account.pk):
         Account.objects.filter(pk=account.pk).update(**days)
         record_audit(account=account, actor=actor, action="account.retention_changed", target=account.name, **days)
+
+
+def change_own_retention(
+    *, account: Account, retention_days: int | None, retention_history_days: int | None, actor: str
+) -> None:
+    """Change what an account keeps, as its own admin: no longer than the service's rule, which is the operator's.
+
+    `account` is the whole row: a longer number that the operator gave it may stay.
+    """
+    asked = (
+        ("/retention_days", retention_days, account.retention_days, settings.RETENTION_DAYS),
+        (
+            "/retention_history_days",
+            retention_history_days,
+            account.retention_history_days,
+            settings.RETENTION_HISTORY_DAYS,
+        ),
+    )
+    refused = [
+        FieldError(pointer, f"At most {most} days: the operator can keep it for longer.")
+        for pointer, days, now, most in asked
+        if days is not None and days != now and most and (days == 0 or days > most)
+    ]
+    if refused:
+        raise Invalid(*refused)
+    change_retention(
+        account=account, retention_days=retention_days, retention_history_days=retention_history_days, actor=actor
+    )
 
 
 def switch_account(*, account: Account, is_on: bool, reason: str, actor: str) -> bool:
@@ -107,16 +136,53 @@ def change_refusal(*, account: Account, refuse_unrunnable: bool, actor: str) -> 
 def add_member(*, account: Account, user: User, role: Member.Role, actor: str = "system") -> Member:
     """Let a person into an account, or change the role they have in it."""
     with account_scope(account.pk):
+        if role != Member.Role.ADMIN:
+            _keep_an_admin(account, without=user.pk)
         member, _ = Member.objects.update_or_create(account=account, user=user, defaults={"role": role})
         record_audit(account=account, actor=actor, action="member.added", target=user.email, role=role.value)
     return member
+
+
+def change_role(*, account: Account, member: Member, role: str, actor: str) -> Member:
+    """Change what a member may do, from the next page they open; an account keeps an admin who can sign in."""
+    if role not in Member.Role.values:
+        raise Invalid(FieldError("/role", f"A role is one of {', '.join(Member.Role.values)}."))
+    with account_scope(account.pk):
+        if role != Member.Role.ADMIN:
+            _keep_an_admin(account, without=member.user_id)
+        rows = Member.objects.select_for_update().filter(account=account, pk=member.pk)
+        before = rows.values_list("role", flat=True).first()
+        if before is None:
+            raise NotFound
+        if before != role:
+            rows.update(role=role)
+            record_audit(
+                account=account,
+                actor=actor,
+                action="member.role_changed",
+                target=member.user.email,
+                role=role,
+                before=before,
+            )
+    member.role = role
+    return member
+
+
+def _keep_an_admin(account: Account, *, without: int) -> None:
+    """Raise Invalid where nobody but this person could administer the account. Of two who leave at once one waits."""
+    admins = Member.objects.select_for_update(of=("self",)).filter(account=account, role=Member.Role.ADMIN)
+    able = list(admins.filter(user__is_active=True).order_by("pk").values_list("user_id", flat=True))
+    if able == [without]:
+        raise Invalid(FieldError("/role", "This is the account's last admin. Make somebody else an admin first."))
 
 
 def remove_member(*, account: Account, member: Member, actor: str) -> None:
     """Take a person out of an account; the next page they open shows nothing of it."""
     with account_scope(account.pk):
         email = member.user.email
-        Member.objects.filter(account=account, pk=member.pk).delete()
+        _keep_an_admin(account, without=member.user_id)
+        if not Member.objects.filter(account=account, pk=member.pk).delete()[0]:
+            raise NotFound
         record_audit(account=account, actor=actor, action="member.removed", target=email)
 
 

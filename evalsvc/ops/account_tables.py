@@ -102,6 +102,7 @@ TABLES = (
 # These say whose the rest is, and go in one transaction with the account.
 LAST = (
     Table("accounts_member"),
+    Table("accounts_invitation"),
     Table("accounts_apikey"),
     Table("accounts_auditentry"),
     Table("evaluations_pruned"),

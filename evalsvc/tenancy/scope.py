@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 
 from django.db import connections, transaction
 from django.db.models import BigIntegerField, Func
 
 APP, OWNER, SYSTEM = "default", "owner", "system"
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _role: ContextVar[str] = ContextVar("database_role", default=APP)
 _account: ContextVar[tuple[str, int] | None] = ContextVar("database_account", default=None)
 
@@ -20,6 +22,12 @@ class NextId(Func):
     function = "next_id"
     arity = 0
     output_field = BigIntegerField()
+
+
+def id_at(moment: datetime, *, back_seconds: int = 0) -> int:
+    """Return the lowest id that the database could have given at a moment."""
+    milliseconds = int((moment - EPOCH).total_seconds() * 1000) - back_seconds * 1000
+    return max(0, milliseconds) << 22
 
 
 class RoleRouter:

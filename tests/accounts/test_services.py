@@ -162,7 +162,8 @@ def test_a_removed_member_is_out_and_the_others_stay() -> None:
 def test_an_account_cannot_remove_anothers_member() -> None:
     account, other, person = new_account(), new_account(), new_person()
     member = add_member(account=other, user=person, role=Member.Role.EDITOR)
-    remove_member(account=account, member=member, actor="user:3")
+    with pytest.raises(NotFound):
+        remove_member(account=account, member=member, actor="user:3")
     assert [row[0] for row in list_memberships(user=person)] == [other.pk]
 
 

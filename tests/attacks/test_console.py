@@ -40,6 +40,8 @@ UNLINKED = {
     "console_playground_run",  # while an evaluation runs
     "console_experiment_live",  # while an experiment runs
     "console_compare_question",  # in an account without annotation criteria
+    "console_invitation",  # for whoever is invited
+    "console_withdrawal",  # while somebody is invited
 }
 OWN = {"console_accounts", "console_theme", "console_kit"}
 

@@ -35,7 +35,7 @@ from tests.tenancy.shapes import TABLES
 COUNTED = {"evaluations_dailyrollup", "evaluations_rollupdelta"}
 DERIVED = {"evaluations_evaluationtag", *COUNTED}
 STAYS = {
-    "accounts_apikey", "judges_webhooksecret", "events_outboxevent", "events_eventdelivery", "rest_idempotencyrecord",
+    "accounts_apikey", "accounts_invitation", "judges_webhooksecret", "events_outboxevent", "events_eventdelivery", "rest_idempotencyrecord",
     "reviews_reviewlink",
 }  # fmt: skip
 SEARCHES = [

@@ -32,6 +32,7 @@ ORDER BY 1
 
 def new_filled_account(name: str) -> Caller:
     """Make an account with at least one row in every tenant table."""
+    from evalsvc.accounts.invitations import invite
     from evalsvc.accounts.models import Member, User
     from evalsvc.accounts.services import add_member
     from evalsvc.catalog.models import Evaluator
@@ -75,4 +76,7 @@ def new_filled_account(name: str) -> Caller:
     assert caller.post("/v1/evaluate", sample | {"tags": {}}).status_code == 200  # after the fold
     user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
     add_member(account=caller.account, user=user, role=Member.Role.READER)
+    invite(
+        account=caller.account, email="a@example.com", role=Member.Role.READER, expires_at=timezone.now(), actor="test"
+    )
     return caller

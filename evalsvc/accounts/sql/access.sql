@@ -44,3 +44,14 @@ LANGUAGE sql STABLE SECURITY INVOKER AS $$
   SELECT EXISTS (
     SELECT 1 FROM accounts_account a WHERE a.id = p_account AND (a.off_at IS NOT NULL OR a.deleted_at IS NOT NULL))
 $$;
+
+-- What an invitation opens, before whoever holds it is anybody; nothing once it was accepted or withdrawn, nor of an account
+-- that is off or marked as deleted.
+CREATE OR REPLACE FUNCTION find_invitation(p_public text)
+RETURNS TABLE (id bigint, account_id bigint, account_name text, email text, role text, secret_hash bytea,
+               expires_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT i.id, i.account_id, a.name::text, i.email::text, i.role::text, i.secret_hash, i.expires_at
+  FROM accounts_invitation i JOIN accounts_account a ON a.id = i.account_id
+  WHERE i.public = p_public AND i.accepted_at IS NULL AND i.withdrawn_at IS NULL AND a.off_at IS NULL AND a.deleted_at IS NULL
+$$;

@@ -25,6 +25,7 @@ MEMBERS = "accounts_member"
 
 STAYS = {
     "accounts_apikey": "keys are secrets, and speak for the account in one place only",
+    "accounts_invitation": "secrets, and addresses of one place only",
     "judges_webhooksecret": "a secret",
     "events_outboxevent": "what has happened is told from where it happened; the log of it ends by itself",
     "events_eventdelivery": "on their way to a server, from here",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
-from tests.admin.conftest import key_of
+from django.utils import timezone
+
+from tests.admin.conftest import join, key_of, new_user
 from tests.console.comparing import raced
 from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
@@ -42,6 +45,11 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("reviews", "reader"),
     ("reviews/{review}", "reader"),
     ("reviews/{review}/queue", "editor"),
+    ("members", "admin"),
+    ("members/{member}", "admin"),
+    ("audit", "admin"),
+    ("limits", "reader"),
+    ("limits/retention?retention_days=30&retention_history_days=", "admin"),
 )
 
 # Pages of the same parts as one above: looked at when all pages are.
@@ -66,6 +74,8 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("reviews/new", "editor"),
     ("reviews/{review}?tab=items", "reader"),
     ("reviews/{review}?tab=links", "reader"),
+    ("members/invite", "admin"),
+    ("invitations/{invitation}", "reader"),
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):
     PAGES += ALIKE
@@ -79,9 +89,25 @@ def scores(caller: Any) -> Found:
     return {}
 
 
-def first_key(caller: Any) -> Found:
-    """Return the key that the account was made with."""
-    return {"key": key_of(caller).pk}
+def people(caller: Any) -> Found:
+    """The key that the account was made with, a member, and an invitation that is open."""
+    from evalsvc.accounts.invitations import invite
+    from evalsvc.accounts.models import Member
+    from evalsvc.accounts.selectors import list_members
+    from evalsvc.tenancy.scope import account_scope
+
+    user = new_user()
+    join(user, caller.account, "editor")
+    with account_scope(caller.account.pk):
+        member = list_members(account=caller.account).get(user=user)
+    _, token = invite(
+        account=caller.account,
+        email="ann@example.com",
+        role=Member.Role.READER,
+        expires_at=timezone.now() + timedelta(days=7),
+        actor=f"user:{user.pk}",
+    )
+    return {"key": key_of(caller).pk, "member": member.pk, "invitation": token}
 
 
 def hooks(caller: Any) -> Found:
@@ -100,4 +126,4 @@ def reviewed(caller: Any) -> Found:
 
 
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, first_key, hooks, reviewed)
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, people, hooks, reviewed)

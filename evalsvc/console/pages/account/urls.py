@@ -2,10 +2,22 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.account import keys
+from evalsvc.console.pages.account import audit, inviting, keys, limits, members, retention
 
 urlpatterns = [
     path("keys", keys.keys_page, name="console_keys"),
     path("keys/new", keys.new_key_page, name="console_key_new"),
     path("keys/<int:id>", keys.key_page, name="console_key"),
+    path("members", members.members_page, name="console_members"),
+    path("members/invite", inviting.invite_page, name="console_invite"),
+    path("members/withdraw", inviting.withdrawal_page, name="console_withdrawal"),
+    path("members/<int:id>", members.member_page, name="console_member"),
+    path("members/<int:id>/remove", members.removal_page, name="console_removal"),
+    path("audit", audit.audit_page, name="console_audit"),
+    path("audit.csv", audit.audit_csv, name="console_audit_csv"),
+    path("limits", limits.limits_page, name="console_limits"),
+    path("limits/retention", retention.retention_page, name="console_retention"),
+    path("limits/refusal", limits.refusal_page, name="console_refusal"),
+    path("limits/deletion", limits.deletion_page, name="console_account_deletion"),
+    path("invitations/<str:token>", inviting.invitation_page, name="console_invitation"),
 ]

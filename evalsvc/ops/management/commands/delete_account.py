@@ -23,6 +23,7 @@ WORDS = {
     "evaluations_historyscore": "scores of histories",
     "accounts_apikey": "API keys",
     "accounts_member": "memberships",
+    "accounts_invitation": "invitations",
     "accounts_auditentry": "entries of the audit trail",
     "telemetry_span": "spans",
     "telemetry_logrecord": "log records",

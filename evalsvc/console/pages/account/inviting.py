@@ -1,0 +1,164 @@
+"""An invitation is made and withdrawn by an admin, and accepted by whoever holds its link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django.contrib import messages
+from django.contrib.auth import authenticate, login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_http_methods, require_POST
+
+from evalsvc.accounts.access.signin import caller_ip
+from evalsvc.accounts.invitations import (
+    Invited,
+    accept_as_new,
+    accept_invitation,
+    find_invitation,
+    has_sign_in,
+    invite,
+    withdraw_invitation,
+)
+from evalsvc.accounts.membership import SESSION_KEY
+from evalsvc.accounts.models import Member
+from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
+from evalsvc.console.pages.account.members import ROLES
+from evalsvc.console.parts.calls import base_address
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.rest.problems import Invalid, NotFound, Problem
+
+ENDS = (("1", "in a day"), ("7", "in a week"), ("30", "in 30 days"))
+DEFAULT_END = "7"
+OVER = "It was accepted or withdrawn, it is over, or the link is not whole. Whoever invited you can send another one."
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def invite_page(request: PageRequest) -> HttpResponse:
+    """Ask whom to invite, and show the link in the answer, which is the only place where it ever stands."""
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        try:
+            return _made(request)
+        except Invalid as refused:
+            errors = {error.pointer.removeprefix("/"): error.detail for error in refused.errors}
+    context = {"fields": _fields(request.POST, errors)}
+    return render(request, "console/account/invite.html", context, status=422 if errors else 200)
+
+
+def _made(request: PageRequest) -> HttpResponse:
+    visitor, sent = request.visitor, request.POST
+    role, days = sent.get("role", ""), sent.get("ends", "")
+    invitation, token = invite(
+        account=visitor.account,
+        email=sent.get("email", ""),
+        role=Member.Role(role) if role in Member.Role.values else Member.Role.READER,
+        expires_at=visitor.now + timedelta(days=int(days if days in dict(ENDS) else DEFAULT_END)),
+        actor=visitor.actor,
+    )
+    link = f"{base_address(request)}{reverse('console_invitation', args=[token])}"
+    return render(request, "console/account/invited.html", {"invitation": invitation, "link": link})
+
+
+def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
+    fields = (
+        FormField("email", "E-mail address", "email"),
+        FormField("role", "As", "select", Member.Role.READER, ROLES),
+        FormField("ends", "The link ends", "select", DEFAULT_END, ENDS),
+    )
+    return filled(fields, sent, errors)
+
+
+@require_POST
+@console_page(role=ADMIN, write=ADMIN)
+def withdrawal_page(request: PageRequest) -> HttpResponse:
+    """End an invitation."""
+    asked = request.POST.get("invitation", "")
+    if not asked.isdecimal() or len(asked) > 18:
+        raise NotFound
+    email = withdraw_invitation(account=request.visitor.account, id=int(asked), actor=request.visitor.actor)
+    messages.success(request, f"The invitation of {email} is withdrawn: its link opens nothing any more.")
+    return redirect("console_members")
+
+
+@require_http_methods(["GET", "POST"])
+def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
+    """Let whoever holds the link join: with the sign-in that they have, or with a password that they choose.
+
+    Looking changes nothing: programs that read mail open links too.
+    """
+    try:
+        invited = find_invitation(token=token, address=caller_ip(request), now=timezone.now())
+        answer = _over(request) if invited is None else _answer(request, invited)
+    except NotFound:
+        answer = _over(request)
+    except Problem as problem:
+        answer = console_problem(request, problem)
+    add_never_cache_headers(answer)
+    # The address holds the token. `no-referrer` would also hide the origin that the check against forgery asks for.
+    answer.headers["Referrer-Policy"] = "strict-origin"
+    return answer
+
+
+def _over(request: HttpRequest) -> HttpResponse:
+    return console_message(request, status=404, title="This invitation opens nothing", detail=OVER)
+
+
+def _answer(request: HttpRequest, invited: Invited) -> HttpResponse:
+    if request.user.is_authenticated:
+        return _as_signed_in(request, invited)
+    if has_sign_in(invited=invited):
+        return sign_in_first(request) if request.method == "POST" else _shown(request, invited, "known")
+    return _as_new(request, invited)
+
+
+def _as_signed_in(request: HttpRequest, invited: Invited) -> HttpResponse:
+    if not invited.is_for(request.user):  # type: ignore[arg-type]  # middleware makes it a User
+        return _shown(request, invited, "other", status=403 if request.method == "POST" else 200)
+    if request.method != "POST":
+        return _shown(request, invited, "own")
+    accept_invitation(invited=invited, user=request.user)  # type: ignore[arg-type]
+    return _welcome(request, invited)
+
+
+def _as_new(request: HttpRequest, invited: Invited) -> HttpResponse:
+    if request.method != "POST":
+        return _shown(request, invited, "new", fields=_sign_up_fields({}, {}))
+    password = request.POST.get("password", "")
+    try:
+        accept_as_new(invited=invited, name=request.POST.get("name", ""), password=password)
+    except Invalid as refused:
+        errors = {error.pointer.removeprefix("/"): error.detail for error in reversed(refused.errors)}
+        fields = _sign_up_fields({"name": request.POST.get("name", "")}, errors)
+        return _shown(request, invited, "new", status=422, fields=fields)
+    user = authenticate(request, username=invited.email, password=password)
+    if user is None:
+        return sign_in_first(request)
+    login(request, user)
+    return _welcome(request, invited)
+
+
+def _sign_up_fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
+    fields = (
+        FormField("name", "Your name"),
+        FormField("password", "Choose a password", "password", help="At least 12 characters.", is_required=True),
+    )
+    return filled(fields, sent, errors)
+
+
+def _shown(
+    request: HttpRequest, invited: Invited, who: str, *, status: int = 200, fields: list[FormField] | None = None
+) -> HttpResponse:
+    context = {"invited": invited, "who": who, "fields": fields or [], "here": request.get_full_path()}
+    return render(request, "console/account/invitation.html", context, status=status)
+
+
+def _welcome(request: HttpRequest, invited: Invited) -> HttpResponse:
+    request.session[SESSION_KEY] = invited.account_id
+    messages.success(request, f"Welcome to {invited.account_name}: you are {invited.role} here.")
+    return redirect("console_home")

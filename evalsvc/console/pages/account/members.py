@@ -1,0 +1,134 @@
+"""/console/members: who belongs to the account and as what, and who is invited."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from evalsvc.accounts.invitations import list_open_invitations
+from evalsvc.accounts.models import Member
+from evalsvc.accounts.selectors import get_member, list_members
+from evalsvc.accounts.services import change_role, remove_member
+from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.parts.addresses import address_with, whole_choice
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.reports.page.elements import element
+from evalsvc.rest.problems import Invalid
+
+ON_A_PAGE = 50
+MEMBERS = (Column("Person", kind="wide"), Column("Role"), Column("Since"), Column("Signed in last"))
+INVITATIONS = (
+    Column("Invited", kind="wide"),
+    Column("As"),
+    Column("By", kind="wide"),
+    Column("Made"),
+    Column("Ends"),
+    Column("", kind="act"),
+)
+ROLES = [(str(value), str(words)) for value, words in Member.Role.choices]
+
+
+@require_safe
+@console_page(role=ADMIN)
+def members_page(request: PageRequest) -> HttpResponse:
+    """List the people of the account, oldest first, and the invitations that are open."""
+    visitor = request.visitor
+    here = whole_choice(request, "page", 1)
+    start = (here - 1) * ON_A_PAGE
+    found = list(list_members(account=visitor.account)[start : start + ON_A_PAGE + 1])
+    invitations = list_open_invitations(account=visitor.account)
+    context = {
+        "table": PageTable(
+            "Members", MEMBERS, [_row(one, visitor.user.pk, visitor.now) for one in found[:ON_A_PAGE]], is_walked=True
+        ),
+        "invitations": PageTable(
+            "Open invitations",
+            INVITATIONS,
+            [_invitation_row(one, visitor.now) for one in invitations],
+            empty="Nobody is invited.",
+        ),
+        "previous": address_with(request, page=here - 1 if here > 2 else None) if here > 1 else "",
+        "next": address_with(request, page=here + 1) if len(found) > ON_A_PAGE else "",
+    }
+    return render(request, "console/account/members.html", context)
+
+
+def _row(member: Member, own_id: int, now: datetime) -> TableRow:
+    user = member.user
+    marks = [" you"] * (user.pk == own_id) + [" switched off"] * (not user.is_active)
+    person = element("span", element("bdi", user.email), *(element("span", mark, class_="quiet") for mark in marks))
+    cells = (person, member.role, moment_markup(member.created_at, now), moment_markup(user.last_login, now))
+    return TableRow(cells, reverse("console_member", args=[member.pk]))
+
+
+def _invitation_row(one: Any, now: datetime) -> TableRow:
+    is_over = one.expires_at <= now
+    ends = element("span", "over", class_="badge warn") if is_over else moment_markup(one.expires_at, now)
+    # The form stands above the table, and holds the token against forgery.
+    withdraw = element(
+        "button",
+        "Withdraw",
+        element("span", f" the invitation of {one.email}", class_="unseen"),
+        type="submit",
+        class_="small",
+        form="withdrawal",
+        name="invitation",
+        value=one.pk,
+    )
+    cells = (element("bdi", one.email), one.role, one.who, moment_markup(one.created_at, now), ends, withdraw)
+    return TableRow(cells, tone="warn" if is_over else "")
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def member_page(request: PageRequest, id: int) -> HttpResponse:
+    """Show a person of the account; change their role."""
+    visitor = request.visitor
+    member = get_member(account=visitor.account, id=id)
+    role, error = request.POST.get("role", member.role), ""
+    if request.method == "POST":
+        try:
+            changed = change_role(account=visitor.account, member=member, role=role, actor=visitor.actor)
+        except Invalid as refused:
+            error = refused.detail
+        else:
+            messages.success(request, f"{member.user.email} is {changed.role} here from the next page on.")
+            return redirect("console_members")
+    return _member(request, member, role_error=error)
+
+
+@require_POST
+@console_page(role=ADMIN, write=ADMIN)
+def removal_page(request: PageRequest, id: int) -> HttpResponse:
+    """Take a person out of the account, once their address was typed."""
+    visitor = request.visitor
+    member = get_member(account=visitor.account, id=id)
+    email = member.user.email
+    if not is_confirmed(request, email):
+        return _member(request, member, confirm_error="Nobody was removed: what was typed is another address.")
+    try:
+        remove_member(account=visitor.account, member=member, actor=visitor.actor)
+    except Invalid as refused:
+        return _member(request, member, confirm_error=refused.detail)
+    messages.success(request, f"{email} is no member any more: the next page they open shows nothing of this account.")
+    return redirect("console_home" if member.user_id == visitor.user.pk else "console_members")
+
+
+def _member(request: PageRequest, member: Member, *, role_error: str = "", confirm_error: str = "") -> HttpResponse:
+    email = member.user.email
+    context = {
+        "member": member,
+        "is_self": member.user_id == request.visitor.user.pk,
+        "role": FormField("role", "Role", "select", member.role, ROLES, error=role_error),
+        "confirm": FormField("confirm", f"Type {email} to confirm", error=confirm_error, is_required=True),
+    }
+    return render(request, "console/account/member.html", context, status=422 if role_error or confirm_error else 200)
