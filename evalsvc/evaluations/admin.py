@@ -17,7 +17,7 @@ from unfold.decorators import display
 
 from evalsvc.accounts.admin.base import READER, TEXT_CLASS, BigTablePaginator, ScopedAdmin, is_operator, shorten
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.selectors import id_at
+from evalsvc.tenancy.scope import id_at
 from evaluators.registry import families
 
 MAX_SHOWN = 20_000  # characters of one text on a page; the API has the rest

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.rest.problems import NotFound
-
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def id_at(moment: datetime, *, back_seconds: int = 0) -> int:
-    """Return the lowest id that the database could have given at a moment."""
-    milliseconds = int((moment - EPOCH).total_seconds() * 1000) - back_seconds * 1000
-    return max(0, milliseconds) << 22
+from evalsvc.tenancy.scope import id_at
 
 
 def get_evaluation(*, account: Account, id: int) -> Evaluation:
@@ -24,3 +17,15 @@ def get_evaluation(*, account: Account, id: int) -> Evaluation:
     if row is None:
         raise NotFound
     return row
+
+
+def count_arrived_before(*, account: Account, moment: datetime, most: int) -> int:
+    """Return how many captured evaluations came in before a moment, counted up to one above `most`.
+
+    Retention goes by ids, which are of the arrival. The time of an evaluation may be earlier, and is what the index is
+    by; a day is for clocks that run ahead.
+    """
+    rows = Evaluation.objects.filter(
+        account=account, captured=True, created_at__lt=moment + timedelta(days=1), id__lt=id_at(moment)
+    )
+    return rows.values("pk")[: most + 1].count()

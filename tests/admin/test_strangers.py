@@ -194,13 +194,13 @@ def test_a_form_of_the_other_account_is_refused(alice: Caller, other_account: An
     assert not Profile.objects.using("system").filter(account__in=[alice.account, other_account]).exists()
 
 
-def test_a_removed_member_sees_nothing_on_the_next_page(admin: Person, operator: Person, alice: Caller) -> None:
+def test_a_removed_member_sees_nothing_on_the_next_page(editor: Person, operator: Person, alice: Caller) -> None:
     from evalsvc.accounts.models import Member
 
-    row = Member.objects.using("system").get(account=alice.account, user=admin.user)
+    row = Member.objects.using("system").get(account=alice.account, user=editor.user)
 
     assert operator.post(f"accounts/member/{row.pk}/delete/", post="yes").status_code == 302
-    assert admin.get("catalog/profile/").status_code == 403
+    assert editor.get("catalog/profile/").status_code == 403
 
 
 def test_no_admin_log_is_written(editor: Person, alice: Caller) -> None:

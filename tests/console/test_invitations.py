@@ -16,7 +16,7 @@ from django.utils import timezone
 from tests.admin.conftest import new_user, signed_in
 from tests.conftest import Caller
 from tests.console.conftest import Visitor, visitor
-from tests.console.test_keys import audit_of
+from tests.console.trail import audit_of
 
 GOOD = "a long and good password"
 LINK = re.compile(r"http://testserver(/console/invitations/[a-z0-9]{16}\.[A-Za-z0-9_-]{43})")

@@ -12,6 +12,7 @@ from django.test import Client
 from tests.admin.conftest import HOSTILE_NAME, key_of
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
+from tests.console.trail import audit_of
 from tests.factories import ok
 
 SHAPE = re.compile(r"ek_[a-z0-9]{16}\.[A-Za-z0-9_-]{43}")
@@ -25,14 +26,6 @@ def issued(answer: Any) -> str:
     found = SHAPE.search(html.unescape(answer.content.decode()))
     assert found, answer.content.decode()
     return found[0]
-
-
-def audit_of(account: Any) -> list[tuple[str, str]]:
-    from evalsvc.accounts.models import AuditEntry
-
-    return list(
-        AuditEntry.objects.using("system").filter(account=account).order_by("-id").values_list("action", "actor")
-    )
 
 
 def test_a_key_is_issued_and_works(admin: Visitor, alice: Caller) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.admin.conftest import join, new_user
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.test_keys import audit_of
+from tests.console.trail import audit_of
 
 
 def membership(account: Any, person: Visitor) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
@@ -33,6 +35,29 @@ def whole_choice(request: HttpRequest, name: str, default: int, *, low: int = 1,
     """Return a whole number of the address within its limits; the default for anything else."""
     text = request.GET.get(name, "")
     return min(high, max(low, int(text))) if text.isdecimal() and len(text) < 10 else default
+
+
+def with_zone(text: str) -> str:
+    """Return a time as the API reads it: a browser's field has no zone, and our pages are in UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if moment.tzinfo else moment.replace(tzinfo=UTC).isoformat()
+
+
+def moment_choice(request: HttpRequest, name: str) -> tuple[datetime | None, str]:
+    """Return a time of the address, and what is wrong with it."""
+    text = request.GET.get(name, "").strip()
+    if not text:
+        return None, ""
+    try:
+        found = datetime.fromisoformat(with_zone(text)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        found = None
+    if found is None or not 2026 <= found.year < 2090:
+        return None, "A time from 2026 on, for example 2026-11-22T10:00."
+    return found, ""
 
 
 def safe_next(request: HttpRequest, default: str) -> str:

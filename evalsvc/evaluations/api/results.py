@@ -20,7 +20,6 @@ from evalsvc.evaluations.ingest.results import ResultBatch, ResultRow, read_resu
 from evalsvc.evaluations.ingest.rows import MAX_ROWS
 from evalsvc.evaluations.ingest.scores import keep_scores
 from evalsvc.evaluations.search.results import FEEDBACK, get_result, result_condition, search_results
-from evalsvc.evaluations.selectors import id_at
 from evalsvc.evaluations.wire.answer import evaluation_result
 from evalsvc.evaluations.wire.inputs import InputSpellings
 from evalsvc.evaluations.wire.request import EXPLAIN
@@ -36,6 +35,7 @@ from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.bodies.parsing import keys_of, read_body
 from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import id_at
 
 # No request has this id or a higher one: nothing that was kept before counts.
 NEVER = 2**63 - 1

@@ -15,9 +15,8 @@ from redis.exceptions import RedisError
 from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.database.locks import LOCK_REQUESTS
 from evalsvc.evaluations.database.round_trips import raw_connection
-from evalsvc.evaluations.selectors import id_at
 from evalsvc.infra.redis import shared_client
-from evalsvc.tenancy.scope import account_scope, current_role
+from evalsvc.tenancy.scope import account_scope, current_role, id_at
 
 log = logging.getLogger(__name__)
 RETRY_WINDOW_SECONDS = 600

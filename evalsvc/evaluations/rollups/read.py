@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -17,6 +17,10 @@ NONE = DayCounts()
 DAYS = """
 SELECT nullif(app, ''), evaluator_id, profile_name, day, error_code, n, n_scored, n_pass, n_fail, total, squares
 FROM days_of(%(account)s, %(first)s, %(last)s, %(evaluator)s, %(profile)s) WHERE %(app)s::text IS NULL OR app = %(app)s
+"""
+
+BEFORE = """
+SELECT coalesce(sum(n_scored), 0) FROM days_of(%(account)s, '0001-01-01', %(last)s, NULL, NULL)
 """
 
 
@@ -56,6 +60,13 @@ def failures_by_code(*, account: Account, days: DayRange, app: str | None = None
         for key, rows in found.items()
     )
     return sorted(failures, key=lambda one: (-one.n, one.code, one.app or "", one.evaluator_id, one.profile_name))
+
+
+def scores_before(*, account: Account, day: date) -> int:
+    """Return how many scores of captured evaluations are of days before one. One query."""
+    with account_scope(account.pk), connection.cursor() as cursor:
+        cursor.execute(BEFORE, {"account": account.pk, "last": day - timedelta(days=1)})
+        return int(cursor.fetchone()[0])
 
 
 class _Row(NamedTuple):

@@ -25,16 +25,20 @@ from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
 
 ON_A_PAGE = 50
-MEMBERS = (Column("Person", kind="wide"), Column("Role"), Column("Since"), Column("Signed in last"))
+MEMBERS = (Column("Person"), Column("Role"), Column("Since"), Column("Signed in last"))
 INVITATIONS = (
-    Column("Invited", kind="wide"),
+    Column("Invited"),
     Column("As"),
-    Column("By", kind="wide"),
+    Column("By"),
     Column("Made"),
     Column("Ends"),
     Column("", kind="act"),
 )
-ROLES = [(str(value), str(words)) for value, words in Member.Role.choices]
+ROLES = (
+    ("reader", "reader: looks on"),
+    ("editor", "editor: makes and changes profiles, datasets, experiments, labels"),
+    ("admin", "admin: also keys, members, retention, and the end of the account"),
+)
 
 
 @require_safe
@@ -64,9 +68,14 @@ def members_page(request: PageRequest) -> HttpResponse:
 
 def _row(member: Member, own_id: int, now: datetime) -> TableRow:
     user = member.user
-    marks = [" you"] * (user.pk == own_id) + [" switched off"] * (not user.is_active)
-    person = element("span", element("bdi", user.email), *(element("span", mark, class_="quiet") for mark in marks))
-    cells = (person, member.role, moment_markup(member.created_at, now), moment_markup(user.last_login, now))
+    marks = [" (you)"] * (user.pk == own_id) + [" (switched off)"] * (not user.is_active)
+    role = element("span", member.role, *(element("span", mark, class_="quiet") for mark in marks))
+    cells = (
+        element("bdi", user.email),
+        role,
+        moment_markup(member.created_at, now),
+        moment_markup(user.last_login, now),
+    )
     return TableRow(cells, reverse("console_member", args=[member.pk]))
 
 

@@ -1,16 +1,14 @@
-"""The evaluations of a search as CSV, for a spreadsheet: a cell that looks like a formula begins with an apostrophe."""
+"""The evaluations of a search as CSV, for a spreadsheet."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.evaluations.filters import AskedFilters
 from evalsvc.console.pages.evaluations.verdicts import shown_score
-from evalsvc.datasets.exports import guarded
+from evalsvc.console.parts.spreadsheets import csv_line
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations
 from evalsvc.evaluations.search.samples import VERDICT_COLUMNS
@@ -31,12 +29,12 @@ def csv_of(*, account: Account, asked: AskedFilters) -> Iterator[bytes]:
     Each part has a transaction of its own, so that a slow reader holds no connection, and no more than a part of the
     texts is held at a time.
     """
-    yield _line(HEAD)
+    yield csv_line(HEAD)
     cursor, n = None, 0
     while n < MAX_ROWS:
         with account_scope(account.pk):
             rows, texts, cursor = _part(account, asked, cursor, min(PART, MAX_ROWS - n))
-        yield b"".join(_line(_cells(row, texts.get(row.request_id))) for row in rows)
+        yield b"".join(csv_line(_cells(row, texts.get(row.request_id))) for row in rows)
         n += len(rows)
         if cursor is None:
             return
@@ -59,9 +57,3 @@ def _cells(row: Any, texts: Any) -> tuple[object, ...]:
         row.status, row.error_code, row.passed, shown_score(row), row.evaluation_type, row.feedback, row.log_id,
         row.trace_id, texts and texts.input, texts and texts.output, row.explanation,
     )  # fmt: skip
-
-
-def _line(cells: tuple[object, ...]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line).writerow([guarded(one) if isinstance(one, str) else one for one in cells])
-    return line.getvalue().encode("utf-8", "replace")

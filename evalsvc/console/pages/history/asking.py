@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.console.parts.addresses import moment_choice, with_zone
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, OF, IntervalAsk, read_query
@@ -66,7 +67,8 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
     evaluator_id, profile_name, run = _resolved(account, evaluator, profile)
     asked = dict(_asked(request))
     ask, errors = _checked(asked)
-    split_at, wrong = _moment(request.GET.get("vs.before", ""))
+    split_at, refused = moment_choice(request, "vs.before")
+    wrong = {"vs.before": refused} if refused else {}
     question = HistoryQuestion(evaluator_id, profile_name, run, asked, ask, errors | wrong)
     other_app = request.GET.get("vs.app", "")[:255].replace("\0", "")
     return replace(question, other_app=other_app, split_at=split_at, by_number=request.GET.get("x") == "n")
@@ -88,32 +90,11 @@ def _asked(request: HttpRequest) -> Iterator[tuple[str, str]]:
             yield name, with_zone(text) if name == "since" else text
 
 
-def with_zone(text: str) -> str:
-    """Return a time as the API reads it: a browser's field has no zone, and our pages are in UTC."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return text if moment.tzinfo else moment.replace(tzinfo=UTC).isoformat()
-
-
 def _checked(asked: Mapping[str, str]) -> tuple[IntervalAsk, dict[str, str]]:
     try:
         return read_query(asked), {}
     except Invalid as exc:
         return DEFAULT, {error.pointer.strip("/"): error.detail for error in exc.errors}
-
-
-def _moment(text: str) -> tuple[datetime | None, dict[str, str]]:
-    if not text:
-        return None, {}
-    try:
-        found = datetime.fromisoformat(with_zone(text))
-    except ValueError:
-        found = None
-    if found is None or not 2026 <= found.year < 2090:
-        return None, {"vs.before": "A time from 2026 on, for example 2026-11-22T10:00."}
-    return found.astimezone(UTC), {}
 
 
 def question_fields(question: HistoryQuestion, account: Account) -> list[FormField]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import families_of
+from evalsvc.console.pages.account.uses import spends_of
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
@@ -20,12 +21,10 @@ from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews
 from evalsvc.experiments.selectors import list_plans
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import list_gates
-from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.models import Connection
-from evalsvc.judges.selectors import list_connections
 from evalsvc.reviews.selectors import OpenReview, open_reviews
 
-MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES, MAX_CONNECTIONS = 12, 6, 6, 8, 8
+MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
 PLAIN = IntervalAsk(strategy="full-history")
 
 
@@ -66,7 +65,6 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[:MAX_RUNNING])
     overviews = overviews_of(plans) if plans else {}
-    connections = list_connections(account=account)[:MAX_CONNECTIONS]
     return HomeReading(
         days=days,
         rates=rates,
@@ -75,8 +73,8 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         running=[(plan, overviews[plan.pk]) for plan in plans],
         reviews=open_reviews(account=account, limit=MAX_REVIEWS),
         gates=list(list_gates(account=account).filter(created_at__gte=today).order_by("-id")[:MAX_GATES]),
-        spends=[(one, spent_today(account_id=account.pk, connection_id=one.pk)) for one in connections],
         webhooks=[one for one in endpoint_standings(account=account, now=now) if one.wants_a_look],
+        spends=spends_of(account),
     )
 
 

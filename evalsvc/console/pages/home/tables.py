@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from django.urls import reverse
@@ -52,12 +51,6 @@ RUNNING = (
 )
 WAITING = (Column("Review", kind="wide"), Column("Answered"), Column("Made"))
 GATES = (Column("Gate", kind="wide"), Column("Outcome"), Column("When"))
-SPENDS = (
-    Column("Connection"),
-    Column("Spent today", kind="figure"),
-    Column("Daily budget", kind="figure"),
-    Column("State"),
-)
 TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 
@@ -189,31 +182,3 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
         for gate in reading.gates
     ]
     return PageTable("Gates of today", GATES, rows, empty="No gate was asked today (UTC).")
-
-
-def spends_table(reading: HomeReading) -> PageTable:
-    """Return what each connection has spent today, of what it may."""
-    rows = []
-    for connection, spent in reading.spends:
-        budget = connection.daily_budget
-        state, tone = _spend_state(spent, budget, connection.is_enabled)
-        badge = element("span", state, class_=f"badge {tone}")
-        rows.append(
-            TableRow(
-                (connection.name, "unknown" if spent is None else number_text(spent), _money(budget), badge), tone=tone
-            )
-        )
-    return PageTable("Spend by connection", SPENDS, rows, empty="No connection to an LLM yet.")
-
-
-def _money(amount: Decimal | None) -> str:
-    return "none set" if amount is None else number_text(float(amount))
-
-
-def _spend_state(spent: float | None, budget: Decimal | None, is_enabled: bool) -> tuple[str, str]:
-    if not is_enabled:
-        return "off", ""
-    if spent is None or budget is None or float(budget) <= 0:
-        return "on", "good"
-    share = spent / float(budget)
-    return ("spent", "bad") if share >= 1 else ("nearly spent", "warn") if share >= 0.8 else ("on", "good")

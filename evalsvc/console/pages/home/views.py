@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from evalsvc.accounts.access.rate_limiter import requests_so_far
-from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.account.uses import limit_uses, spends_table
 from evalsvc.console.pages.history.words import drift_words
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reading import HomeReading, read_home
@@ -19,7 +17,6 @@ from evalsvc.console.pages.webhooks.words import Cause, cause_of, missing_words
 from evalsvc.console.parts.addresses import optional_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
 from evalsvc.events.selectors import EndpointStanding
-from evalsvc.reports.words import number_text
 
 FIRST = {
     "evaluators": [{"evaluator": "exact-match"}],
@@ -41,9 +38,9 @@ def home_page(request: PageRequest) -> HttpResponse:
         "running": tables.running_table(reading),
         "reviews": tables.reviews_table(reading, visitor.now),
         "gates": tables.gates_table(reading, visitor.now),
-        "spends": tables.spends_table(reading),
-        "limits": _limits(visitor.account),
         "webhooks": _webhooks(reading),
+        "spends": spends_table(reading.spends),
+        "limits": limit_uses(visitor.account),
         "call": _call(reading),
     }
     if reading.is_new:
@@ -68,20 +65,6 @@ def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
 def _webhooks(reading: HomeReading) -> list[tuple[EndpointStanding, str, Cause]]:
     """Return each webhook at which something has not arrived: what is missing, why, and the remedy."""
     return [(one, missing_words(one), cause_of(one.last_status, one.last_error)) for one in reading.webhooks]
-
-
-def _limits(account: Account) -> list[tuple[str, str, int, int]]:
-    """Return the account's limits on requests: name, in words, used, limit."""
-    minute, month = requests_so_far(account.pk)
-    found = (
-        ("Requests this minute", minute, account.rpm_limit or settings.RPM_LIMIT),
-        ("Requests this month", month, account.monthly_limit or settings.MONTHLY_LIMIT),
-    )
-    return [(name, f"{_said(used)} of {number_text(limit)}", used or 0, limit) for name, used, limit in found]
-
-
-def _said(used: int | None) -> str:
-    return "unknown" if used is None else number_text(used)
 
 
 def _call(reading: HomeReading) -> ApiCall:

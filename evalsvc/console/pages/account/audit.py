@@ -1,0 +1,124 @@
+"""/console/audit: who did what in the account, and when; newest first, with filters, and as CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from evalsvc.accounts.models import Account, AuditEntry
+from evalsvc.accounts.selectors import audit_choices, list_audit
+from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.pages.account.paging import newest_part
+from evalsvc.console.parts.addresses import moment_choice
+from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.spreadsheets import csv_line
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.reports.page.elements import element
+
+MAX_ROWS = 10_000
+"""Of a file."""
+MAX_ASKED = 120
+COLUMNS = (
+    Column("When"),
+    Column("Who"),
+    Column("Did"),
+    Column("To what", kind="wide"),
+    Column("Detail", kind="wide"),
+)
+HEAD = ("id", "created_at", "actor", "who", "action", "target", "detail")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAudit:
+    """What the address asks for, and what is wrong with it."""
+
+    actor: str
+    action: str
+    since: datetime | None
+    until: datetime | None
+    errors: Mapping[str, str]
+
+    def rows(self, account: Account) -> QuerySet[AuditEntry]:
+        """Return the entries."""
+        return list_audit(account=account, actor=self.actor, action=self.action, since=self.since, until=self.until)
+
+
+def _asked(request: PageRequest) -> AskedAudit:
+    actor, action = (request.GET.get(name, "").strip()[:MAX_ASKED].replace("\0", "") for name in ("actor", "action"))
+    since, wrong_since = moment_choice(request, "since")
+    until, wrong_until = moment_choice(request, "until")
+    return AskedAudit(actor, action, since, until, {"since": wrong_since, "until": wrong_until})
+
+
+@require_safe
+@console_page(role=ADMIN)
+def audit_page(request: PageRequest) -> HttpResponse:
+    """List what was done, newest first."""
+    visitor, asked = request.visitor, _asked(request)
+    found, cursor = newest_part(request, asked.rows(visitor.account))
+    rows = [_row(entry, visitor.now) for entry in found]
+    context = {
+        "fields": _fields(request, asked),
+        "table": PageTable(
+            "Audit trail", COLUMNS, rows, next_cursor=cursor, empty="Nothing was done that is like that."
+        ),
+        "file": f"{reverse('console_audit_csv')}?{request.GET.urlencode()}",
+        "most": MAX_ROWS,
+    }
+    return render(request, "console/account/audit.html", context)
+
+
+def _fields(request: PageRequest, asked: AskedAudit) -> list[FormField]:
+    actors, actions = audit_choices(account=request.visitor.account)
+    if asked.actor:
+        actors.setdefault(asked.actor, asked.actor)
+    return [
+        FormField("actor", "Who", "select", asked.actor, [("", "anybody"), *actors.items()]),
+        FormField(
+            "action", "Did", value=asked.action, options=[(one, one) for one in actions], help="Or its beginning: key."
+        ),
+        FormField("since", "From (UTC)", "datetime-local", _said(request, "since"), error=asked.errors["since"]),
+        FormField("until", "Until (UTC)", "datetime-local", _said(request, "until"), error=asked.errors["until"]),
+    ]
+
+
+def _said(request: PageRequest, name: str) -> str:
+    return request.GET.get(name, "")[:16]
+
+
+def _row(entry: Any, now: datetime) -> TableRow:
+    detail = ", ".join(f"{name}: {value}" for name, value in entry.detail.items())
+    cells = (
+        moment_markup(entry.created_at, now),
+        element("bdi", entry.who),
+        element("span", entry.action, class_="mono"),
+        element("bdi", entry.target),
+        element("bdi", detail or "—"),
+    )
+    return TableRow(cells)
+
+
+@require_safe
+@console_page(role=ADMIN)
+def audit_csv(request: PageRequest) -> HttpResponse:
+    """Answer the newest entries that the filters leave as a file."""
+    rows = _asked(request).rows(request.visitor.account)[:MAX_ROWS]
+    answer = HttpResponse(b"".join([csv_line(HEAD), *map(_line, rows)]), content_type="text/csv; charset=utf-8")
+    answer.headers["Content-Disposition"] = 'attachment; filename="audit.csv"'
+    return answer
+
+
+def _line(entry: Any) -> bytes:
+    detail = json.dumps(entry.detail, ensure_ascii=False)
+    moment = entry.created_at.isoformat()
+    return csv_line((entry.pk, moment, entry.actor, entry.who, entry.action, entry.target, detail))
