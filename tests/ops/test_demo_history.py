@@ -10,7 +10,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.rollups.counts import DayRange
 from evalsvc.evaluations.rollups.read import failures_by_code, pass_rates
 from evalsvc.local.supervisor.demo_account import MEMBERS
-from evalsvc.ops import demo_history
+from evalsvc.ops.demo import history
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests import leftovers
 from tests.conftest import Caller, findings, new_caller
@@ -23,8 +23,8 @@ def demo() -> Account:
     with role_scope(SYSTEM):
         if not User.objects.filter(email=MEMBERS[0][1]).exists():
             User.objects.create_user(MEMBERS[0][1], "demo", is_staff=True)
-    assert demo_history.seed_demo_history() > 4000
-    account = Account.objects.using(SYSTEM).get(name=demo_history.NAME)
+    assert history.seed_demo_history() > 4000
+    account = Account.objects.using(SYSTEM).get(name=history.NAME)
     leftovers.note(account.pk)
     return account
 
@@ -56,7 +56,7 @@ def test_all_its_counts_are_right(demo: Account) -> None:
 
 def test_a_second_time_adds_nothing(demo: Account) -> None:
     n = Evaluation.objects.using(SYSTEM).filter(account=demo).count()
-    assert demo_history.seed_demo_history() == 0
+    assert history.seed_demo_history() == 0
     assert Evaluation.objects.using(SYSTEM).filter(account=demo).count() == n
 
 

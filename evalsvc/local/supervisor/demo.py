@@ -58,17 +58,23 @@ class DemoCaller:
     ca_file: Path | None = None
     """The authority of an https address."""
 
-    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> tuple[int, str]:
-        """Return status and text of an answer. Raises ServiceFailed where there is none."""
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> tuple[int, str]:
+        """Return status and text of an answer; `more` are headers. Raises ServiceFailed where there is none."""
         connection = self._connection()
         try:
             # Where a proxy of the operator's ends TLS, this call stands in its place; else nobody believes it.
             headers = {"X-API-KEY": self.key, "Content-Type": "application/json", "X-Forwarded-Proto": "https"}
-            connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+            connection.request(method, path, json.dumps(body) if body is not None else None, headers | {**(more or {})})
             answer = connection.getresponse()
             return answer.status, answer.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as error:
-            raise ServiceFailed(f"The first evaluation got no answer from {self.url}: {error}") from error
+            raise ServiceFailed(f"The demo got no answer from {self.url}: {error}") from error
         finally:
             connection.close()
 

@@ -23,6 +23,11 @@ def kept_values(file: Path) -> dict[str, str] | None:
     return values
 
 
+def wanted_file(home: Path) -> Path:
+    """Return the file that is there from the first start on until the demo's history is complete."""
+    return home / "demo-history.wanted"
+
+
 def is_seeded(system_url: str, values: Mapping[str, str]) -> bool:
     """Say whether all demo accounts, their users and their keys exist already."""
     import psycopg

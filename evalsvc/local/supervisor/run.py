@@ -35,6 +35,7 @@ from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Su
 FIRST_PORT = 8000
 START_SECONDS = 300  # for each of web and workers
 SAYING_SECONDS = 5  # after so long it is said what the start waits for
+POLITENESS = 10  # of 19: what fills the demo goes after whoever works with the service
 SILENCE_SECONDS = 20  # for the first sign of life of a worker that has said that it is ready
 
 
@@ -119,18 +120,25 @@ class Start:
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
-        is_first = self.options.demo and demo_account.kept_values(self.home / "demo.json") is None
+        wanted = demo_account.wanted_file(self.home)
+        if self.options.demo and demo_account.kept_values(self.home / "demo.json") is None:
+            wanted.touch()
         account = self._prepare(urls, owner_env)
         roster.go_file(self.home).touch()
         self._wait_for(service)
-        self._tell(url if front is None else self._wait_for_front(front), account)
-        if is_first:
-            self._fill_history(owner_env)
+        address = url if front is None else self._wait_for_front(front)
+        self._tell(address, account)
+        if self.options.demo and wanted.exists():
+            self._fill_history(address, wanted, owner_env)
 
-    def _fill_history(self, env: Mapping[str, str]) -> None:
+    def _fill_history(self, url: str, wanted: Path, env: Mapping[str, str]) -> None:
         """Give a new demo something to look at, beside the service that is ready; nobody waits for it."""
-        command = roster.python("manage.py", "seed_demo_history", checkout=self.options.checkout, env=env)
+        env = {name: value for name, value in env.items() if name != "DATABASE_MIGRATION_URL"}
+        options = ["--url", url, "--wanted", str(wanted)]
+        options += ["--ca-file", str(self._front.ca_file)] if self._front else []
+        command = roster.python("manage.py", "seed_demo_history", *options, checkout=self.options.checkout, env=env)
         process = spawn(command, self.home / "logs" / "demo-history.log")
+        os.setpriority(os.PRIO_PROCESS, process.pid, POLITENESS)
         self.resources.callback(kill_tree, process)
 
     def _tell(self, url: str, account: Mapping[str, str]) -> None:

@@ -1,18 +1,48 @@
-"""`manage.py seed_demo_history`: two weeks of made-up evaluations, in an account that nobody can write to."""
+"""`manage.py seed_demo_history`: an account with something on every page, that nobody can write to."""
 
 from __future__ import annotations
 
-from django.core.management.base import BaseCommand
+from pathlib import Path
+from typing import Any
 
-from evalsvc.ops.demo_history import NAME, seed_demo_history
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from evalsvc.accounts.models import Account
+from evalsvc.local.supervisor.demo import DemoCaller
+from evalsvc.local.supervisor.supervisor import ServiceFailed
+from evalsvc.ops.demo.calls import DemoRefused
+from evalsvc.ops.demo.filling import fill_account
+from evalsvc.ops.demo.history import NAME, demo_account, seed_demo_history
 
 
 class Command(BaseCommand):
     """Make the account, or leave it as it is."""
 
-    help = f'Fill the account "{NAME}" for the demo\'s member to look at; `delete_account "{NAME}"` takes it away.'
+    help = (
+        f'Fill the account "{NAME}" for the demo\'s member to look at; begun again, it adds what is missing. '
+        f'`delete_account "{NAME}"` takes it away.'
+    )
 
-    def handle(self, *args: object, **options: object) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add where the service is."""
+        parser.add_argument(
+            "--url", help="address of the running service; without it only two weeks of scores are made"
+        )
+        parser.add_argument("--ca-file", type=Path, help="the authority of an https address")
+        parser.add_argument("--wanted", type=Path, help="a file to remove when nothing is left to do")
+
+    def handle(self, *args: Any, **options: Any) -> None:
         """Make it, and say so."""
         n = seed_demo_history()
         self.stdout.write(f"{NAME}: {n} scores of two weeks." if n else f"{NAME} is there, or the demo is not.")
+        if options["url"] and (account := demo_account()):
+            self._fill(account, options["url"], options["ca_file"])
+        if options["wanted"]:
+            options["wanted"].unlink(missing_ok=True)
+
+    def _fill(self, account: Account, url: str, ca_file: Path | None) -> None:
+        try:
+            fill_account(account=account, sender=lambda key: DemoCaller(url, key, ca_file).ask)
+        except (DemoRefused, ServiceFailed) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{NAME}: filled.")

@@ -1,6 +1,6 @@
 """Two weeks of made-up evaluations in an account of their own, so that a new installation has pages to look at.
 
-The account has no key and its one member only reads: nothing is added to it, and nobody's own first score meets it.
+Its one member only reads, and no key of it is ever shown: nobody adds to it, and nobody's own first score meets it.
 `manage.py delete_account "Demo history"` takes all of it away.
 """
 
@@ -65,6 +65,11 @@ SELECT remember_scores(%(account)s, array_agg(ROW(request_id + 1 + place, evalua
   passed::int, passed, 'evaluation', request_id + 1 + place, false, app, NULL, NULL, NULL, NULL, kept_at
   )::history_entry)) {JUDGED} WHERE has_gold""",
 )
+
+
+def demo_account() -> Account | None:
+    """Return the account, unless it was never made or is being deleted."""
+    return Account.objects.using(SYSTEM).filter(name=NAME, deleted_at=None).first()
 
 
 def seed_demo_history() -> int:

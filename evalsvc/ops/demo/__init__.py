@@ -1,0 +1,1 @@
+"""The account "Demo history": something on every page, for the demo's member to look at."""
