@@ -21,7 +21,7 @@ WITH_HTTPS := $(if $(filter 1 true yes on,$(HTTPS)),--https)
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test rows deploy-test check measure audit bench simulate simulate-runs bench-evaluators release lock clean
+.PHONY: help up demo-experiment test rows screenshots deploy-test check measure audit bench simulate simulate-runs bench-evaluators release lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -38,6 +38,9 @@ test: ## run the tests, with their own PostgreSQL and Valkey (ARGS="tests/ops -k
 rows: export EVALSVC_ROWS := 1
 rows: ## hold the service to every row of the three feature lists, and print the table; a minute (ARGS="-k T-03")
 	$(BOOTSTRAP) --dev -- -m pytest -q -p no:cacheprovider --tb=line tests/rows $(ARGS)
+
+screenshots: ## open every page of the console with the demo's data and draw the main ones for the documents (ARGS="--only home")
+	$(BOOTSTRAP) --dev -- -m scripts.screenshots $(ARGS)
 
 deploy-test: ## deploy for real, in containers and booted machines; root on Debian, an hour (PART=compose)
 	$(BOOTSTRAP) --dev -- -m scripts.deploy_test $(PART) $(ARGS)

@@ -21,6 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """The front page, group by group. What is not named here is reached from one that is."""
 
+PICTURE = re.compile(r"[a-z0-9-]+\.png")
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9][A-Za-z0-9-]*)?")
 # The service writes this page itself: the codes that it really has.
 SERVED_ELSEWHERE = frozenset({"errors"})
@@ -62,6 +63,12 @@ def without_marks(markdown: str) -> str:
 def find_guide(slug: str) -> Guide | None:
     """Return a guide by its path below `docs/`, or None. Nothing outside of that folder has a name here."""
     return library().get(slug) if SLUG.fullmatch(slug) else None
+
+
+def find_picture(name: str) -> Path | None:
+    """Return the file of a picture that guides show, or None."""
+    path = FOLDER / "screenshots" / name
+    return path if PICTURE.fullmatch(name) and path.is_file() else None
 
 
 def grouped_guides() -> Iterator[tuple[str, list[Guide]]]:

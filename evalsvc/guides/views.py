@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from evalsvc.guides.library import find_guide, grouped_guides
+from evalsvc.guides.library import find_guide, find_picture, grouped_guides
 from evalsvc.guides.rendering import render_guide
 from evalsvc.guides.searching import LONGEST_QUERY, search_guides
 
@@ -27,6 +27,15 @@ def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404
     context = {"guide": guide, "rendered": render_guide(guide.slug), "groups": list(grouped_guides())}
     return render(request, "guides/guide.html", context)
+
+
+@require_safe
+def guide_picture(request: HttpRequest, name: str) -> FileResponse:
+    """Answer with a picture of a guide."""
+    path = find_picture(name)
+    if path is None:
+        raise Http404
+    return FileResponse(path.open("rb"), content_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
 
 
 @require_safe

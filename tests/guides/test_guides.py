@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from django.test import Client
@@ -70,12 +71,32 @@ def test_no_guide_has_a_style_or_a_script_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["nope", "../README", "..%2FREADME", "api/../../README", "adr/", "%2e%2e/README.md", "a" * 3000, "api/x/y"]
+    "path",
+    [
+        "nope",
+        "../README",
+        "..%2FREADME",
+        "api/../../README",
+        "adr/",
+        "%2e%2e/README.md",
+        "a" * 3000,
+        "api/x/y",
+        "screenshots/nope.png",
+        "screenshots/..%2Fconsole.md",
+    ],
 )
 def test_nothing_else_is_served(path: str) -> None:
     answer = Client().get(f"/docs/{path}", follow=True)
 
     assert answer.status_code == 404
+
+
+def test_pictures_come_from_the_service_itself() -> None:
+    (first, *_) = re.findall(r'<img src="([^"]+)" alt="[^"]+"', read("/docs/console"))
+    answer = Client().get(urljoin("/docs/console", first))
+
+    assert (answer.status_code, answer["Content-Type"]) == (200, "image/png")
+    assert answer.getvalue().startswith(b"\x89PNG")
 
 
 def test_the_name_of_a_file_leads_to_its_page() -> None:
