@@ -8,6 +8,8 @@ import re
 import shlex
 from urllib.parse import parse_qs
 
+import pytest
+
 from evalsvc.reports.words import number_text
 from evalsvc.rest.codes import EVALUATION_ERRORS
 from tests.conftest import Caller
@@ -94,6 +96,17 @@ def test_what_moved_is_said(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 150 + [0.0, 1.0] * 50)
 
     assert "The level has moved: the last" in reader.text()
+
+
+def test_it_says_in_how_many_histories_it_has_looked(
+    alice: Caller, reader: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(alice)
+    assert "looked at in" not in reader.text()
+    monkeypatch.setattr("evalsvc.console.pages.home.reading.MAX_HISTORIES", 1)
+    ok(alice.evaluate("pii", output="fine", app="shop"))
+
+    assert "looked at in the 1 most evaluated of 2 histories" in reader.text()
 
 
 def test_what_waits_for_people_is_there(alice: Caller, reader: Visitor) -> None:

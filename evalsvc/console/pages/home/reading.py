@@ -53,6 +53,16 @@ class HomeReading:
     """Those at which something has not arrived."""
 
     @property
+    def n_histories(self) -> int:
+        """How many histories have scores of these days."""
+        return len(_pairs(self.rates))
+
+    @property
+    def n_checked(self) -> int:
+        """In how many of them it was looked at whether the level has moved."""
+        return min(self.n_histories, MAX_HISTORIES)
+
+    @property
     def is_new(self) -> bool:
         """Whether nothing has been measured lately and nothing runs: then the page says how to begin."""
         return not self.rates and not self.running
@@ -78,9 +88,14 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     )
 
 
+def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:
+    """Return each evaluator and profile once, the most evaluated first."""
+    return list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))
+
+
 def _moved(account: Account, rates: Sequence[PassRate]) -> list[Moved]:
     """Return those of the most evaluated histories whose level has moved. One read for all."""
-    pairs = list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))[:MAX_HISTORIES]
+    pairs = _pairs(rates)[:MAX_HISTORIES]
     families = families_of(account.pk, {evaluator for evaluator, _ in pairs})
     found = []
     for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
