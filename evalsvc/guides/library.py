@@ -49,9 +49,9 @@ class Guide:
         return without_marks(after.partition("\n\n")[0])
 
     @property
-    def is_decision(self) -> bool:
-        """Say whether it tells builders why, and not users how."""
-        return self.slug.startswith("adr/")
+    def folder(self) -> str:
+        """Return the folder that it stands in; nothing for the guides that the front page names first."""
+        return self.slug.rpartition("/")[0]
 
 
 def without_marks(markdown: str) -> str:

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -17,6 +18,14 @@ LONGEST_QUERY = 200
 MOST_WORDS = 10
 MOST_FOUND = 30
 _AROUND = 110
+_small = """
+    a an and are as at be by can could do does for from have how i if in into is it its may me my of on or our should so
+    than that the their them there this to was we were what when where which who why will with would you your
+"""
+SMALL = frozenset(_small.split())
+"""Words of a question that say nothing of what is looked for."""
+WORTH = {"api": 0.8, "evaluators": 0.5, "adr": 0.3}
+"""By folder: who asks in a few words wants to be told how, before the list of calls, the cards, and why it is so."""
 _heading = re.compile(r"^(#{1,4}) (.+)$", re.MULTILINE)
 _fence = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -49,9 +58,10 @@ def search_guides(query: str) -> list[Hit]:
     """Return sections with a word of a query, or one that begins so, from guides that hold all of them; at most 30.
 
     The best stand first: a word in the title or the heading counts more than one in the text, one that is only
-    elsewhere in the guide counts little, and a decision less than a guide.
+    elsewhere in the guide counts little, and words that follow each other count more. Guides count more than what is
+    only looked up.
     """
-    words = re.findall(r"[\w./-]+", query[:LONGEST_QUERY].casefold())[:MOST_WORDS]
+    words = _words(query)
     if not words:
         return []
     counts = [[_count(word, section) for word in words] for section in sections()]
@@ -64,6 +74,13 @@ def search_guides(query: str) -> list[Hit]:
     ]
     best = sorted(scored, key=lambda one: (-one[0], one[1]))[:MOST_FOUND]
     return [Hit(section, _excerpt(section.text, words)) for _, _, section in best]
+
+
+def _words(query: str) -> list[str]:
+    """Return what is looked for: without the small words of a question, and `prompts` as `prompt`."""
+    found = re.findall(r"\w[\w./-]*", query[:LONGEST_QUERY].casefold())[:MOST_WORDS]
+    telling = [word.rstrip(".") for word in found if word not in SMALL] or found
+    return [re.sub(r"(?<=\w{3})(?<!s)s$", "", word) for word in telling]
 
 
 @cache
@@ -96,10 +113,16 @@ def _score(section: Section, words: list[str], counts: list[int], weights: list[
     if not any(counts) or not all(word in _folded(section.guide.slug) for word in words):
         return 0.0
     title, heading = section.guide.title.casefold(), section.heading.casefold()
-    total = 0.1
+    total = 0.1 + _as_a_phrase(words, heading, section.folded)
     for word, n, weight in zip(words, counts, weights, strict=True):
         total += weight * (math.log1p(n) + 3 * (word in heading) + 2 * (word in title)) if n else -weight
-    return max(total, 0.1) * (0.3 if section.guide.is_decision else 1.0)
+    return max(total, 0.1) * WORTH.get(section.guide.folder, 1.0)
+
+
+def _as_a_phrase(words: list[str], heading: str, text: str) -> float:
+    """Return what it is worth that neighbours in the query are neighbours in the heading or the text."""
+    pairs = [rf"(?<!\w){re.escape(one)}\w*\W+{re.escape(other)}" for one, other in pairwise(words)]
+    return sum(4.0 * bool(re.search(pair, heading)) + 2.0 * bool(re.search(pair, text)) for pair in pairs)
 
 
 @cache

@@ -25,6 +25,42 @@ def test_what_is_asked_is_on_the_first_screen(query: str, slug: str) -> None:
     assert any(one == slug or one.endswith(f"/{slug}") for one in found), found
 
 
+@pytest.mark.parametrize(
+    ("query", "section"),
+    [
+        ("confidence interval", "statistics"),
+        ("429", "api: Rate limits"),
+        ("webhook signature", "events: Receiving: check the signature"),
+        ("how many examples do I need", "concepts: How many examples do I need?"),
+        ("sample size", "concepts: How many examples do I need?"),
+        ("statistically significant", "concepts: How many examples do I need?"),
+        ("p-value", "concepts: How many examples do I need?"),
+        ("pagination", "api: Pages"),
+        ("typescript", "api: Clients in other languages"),
+        ("rate limit", "api: Rate limits"),
+        ("api key", "security: API keys"),
+        ("hallucination", "evaluators: retrieval-hallucination"),
+        ("LLM as a judge", "evaluators: judge"),
+        ("what does undecided mean", "gate"),
+        ("retry", "api: When to retry"),
+        ("github actions", "gate: In GitHub Actions"),
+        ("docker", "deploy/compose"),
+        ("upload a csv", "datasets: Upload"),
+        ("which of two prompts is better", "experiments"),
+    ],
+)
+def test_what_a_newcomer_types_leads_to_the_answer(query: str, section: str) -> None:
+    """Within the first three, or four where the guide alone is named."""
+    hits = [hit.section for hit in search_guides(query)]
+    found = [f"{one.guide.slug}: {one.heading}" for one in hits[:3]]
+
+    assert section in found or section in [one.guide.slug for one in hits[:4]], found
+
+
+def test_a_question_of_small_words_alone_is_looked_for_as_it_is() -> None:
+    assert search_guides("what is it") and search_guides("prompts") == search_guides("prompt")
+
+
 def test_every_word_must_be_there() -> None:
     assert search_guides("interval xyzzy") == []
 
