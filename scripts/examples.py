@@ -1,4 +1,4 @@
-"""The example of each call, from its section of docs/api/, where the tests run it: what OpenAPI shows of it."""
+"""What OpenAPI shows and says of each call, from its section of docs/api/, whose example the tests run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from evalsvc.guides.rendering import anchor_of
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
@@ -20,12 +22,14 @@ UUID, ID = "c5a46e8c-1f3c-4f3b-9a55-3f8f0b9c2d10", "117292281068781603"
 _section = re.compile(r"^## ([A-Z]+) (/v1/\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _block = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _body = re.compile(r"(?:-d|--data|--json) '(.*?)'(?=\s|\)|$)", re.DOTALL)
+_shown = re.compile(r"^(?:```|[|#*]|\d\. )", re.MULTILINE)
+_link = re.compile(r"\]\((?!https?:|/)([^)\s]+)\)")
 _spliced_bare = re.compile(r"""[^"]'"\$""")
 _spliced = re.compile(r"""'"\$\{?(\w+)\}?"'""")
 
 
 def examples_text() -> str:
-    """Return the examples of all calls as JSON: by method and path, a `request` and an `answer`."""
+    """Return what the guides have of all calls as JSON: by method and path `request`, `answer`, `text` and `guide`."""
     found = {key: example for page in sorted(API.glob("*.md")) for key, example in _examples(page)}
     return json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n"
 
@@ -33,8 +37,21 @@ def examples_text() -> str:
 def _examples(page: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for method, path, text in _section.findall(page.read_text(encoding="utf-8")):
         example = dict(_parts(path, _block.findall(text)))
-        if example:
-            yield f"{method.lower()} {path}", example
+        guide = f"/docs/api/{page.stem}#{anchor_of(f'{method} {path}')}"
+        yield f"{method.lower()} {path}", example | {"text": _said(page, text), "guide": guide}
+
+
+def _said(page: Path, text: str) -> str:
+    """Return what a section says before its first block, table, list or heading, with links that hold on any page."""
+    said = _shown.split(text, maxsplit=1)[0].strip()
+    paragraphs = [" ".join(one.split()) for one in said.split("\n\n")]
+    return _link.sub(lambda found: f"]({_address(page, found[1])})", "\n\n".join(paragraphs))
+
+
+def _address(page: Path, link: str) -> str:
+    path, hash_, fragment = link.partition("#")
+    target = (page.parent / path).resolve().relative_to(CHECKOUT) if path else page.relative_to(CHECKOUT)
+    return f"/{target.with_suffix('').as_posix()}{hash_}{fragment}"
 
 
 def _parts(path: str, blocks: list[tuple[str, str]]) -> Iterator[tuple[str, Any]]:

@@ -21,7 +21,7 @@ PACKAGE = "generated_evalsvc"
 SETTINGS = f"package_name_override: {PACKAGE}\npost_hooks: []\n"
 EXACT = {
     "evaluators": [{"evaluator": "exact-match"}],
-    "output": "Paris",
+    "task_output": "Paris",
     "gold_answer": "Paris",
     "confidence_interval_strategy": "wilson",
 }

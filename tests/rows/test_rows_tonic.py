@@ -35,8 +35,7 @@ def test_the_five_inputs_are_in_the_schema(api: Service) -> None:
 
     body = document["paths"]["/v1/evaluate"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     schema = document["components"]["schemas"][body["$ref"].rpartition("/")[2]] if "$ref" in body else body
-    names = ("input", "output", "gold_answer", "retrieved_context", "top_k_context")
-    assert {f"evaluated_model_{name}" for name in names} <= set(schema["properties"])
+    assert {"task_input", "task_output", "gold_answer", "task_context", "top_k_context"} <= set(schema["properties"])
 
 
 @row("T-02", "answer similarity: 0 to 5, told as 0 to 1", "POST /v1/score/batch answer-similarity | judge says 3 -> 0.6",

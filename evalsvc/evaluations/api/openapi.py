@@ -89,9 +89,11 @@ INTERVAL_ASK = {
 }
 
 
-def input_schemas() -> dict[str, dict[str, Any]]:
-    """Return the schema of each field of a sample, under every name that the API accepts for it."""
-    return {one: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items() for one in spellings}
+def newest_spellings(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a body with each field of a sample once: older names are accepted, and not published."""
+    every = {one for spellings in SPELLINGS.values() for one in spellings}
+    kept = {name: schema for name, schema in properties.items() if name not in every}
+    return {spellings[0]: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items()} | kept
 
 
 def inlined(part: object, components: Mapping[str, object]) -> Any:
@@ -109,7 +111,7 @@ def evaluate_schema() -> dict[str, Any]:
     """Return the JSON Schema of the body of POST /v1/evaluate, from the struct that decodes it."""
     _, components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
     body = inlined(components["Body"], components)
-    properties = {name: dict(part) for name, part in body["properties"].items()} | input_schemas()
+    properties = newest_spellings({name: dict(part) for name, part in body["properties"].items()})
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS}
     properties["confidence_interval_strategy"] = {
         "anyOf": [{"enum": [*HISTORY_STRATEGIES, None]}, INTERVAL_ASK],

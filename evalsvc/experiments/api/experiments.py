@@ -114,7 +114,7 @@ class ExperimentView(AccountView):
 
     @extend_schema(operation_id="update_experiment", tags=["experiments"], request=plans.ExperimentPatch, responses=ONE)
     def post(self, request: Request, id: int) -> Response:
-        """Do the same, for clients that say POST."""
+        """Change name, tags or metadata, for clients that say POST."""
         return self._update(request, id)
 
     @extend_schema(operation_id="delete_experiment", tags=["experiments"], responses={204: None})

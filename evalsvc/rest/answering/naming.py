@@ -1,35 +1,35 @@
-"""What a reader of the OpenAPI document looks for first: a line that sums a call up, named bodies, and an example."""
+"""What a reader of the OpenAPI document looks for first: a line that sums a call up, and named bodies."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-JSON = "application/json"
-SHORTENED = "Shortened: more keys may be there, none that is shown is missing."
-
-
-@cache
-def examples() -> dict[str, dict[str, Any]]:
-    """Return the examples of calls, by method and path: those of the API pages, where the tests run them."""
-    text = files(__package__).joinpath("examples.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, Any]] = json.loads(text)
-    return found
+from evalsvc.rest.answering.examples import JSON
 
 
 def name_operations(document: dict[str, Any]) -> None:
-    """Give each operation a summary and its example, and each of its JSON bodies a name under `components`."""
+    """Give each operation a summary, and each of its JSON bodies a name under `components`."""
     schemas = document["components"]["schemas"]
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
+    for methods in document["paths"].values():
+        for operation in methods.values():
             operation["summary"] = _first_sentence(operation.get("description", ""))
             for kind, content in _json_contents(operation):
                 content["schema"] = _named(content["schema"], schemas, operation["operationId"] + kind)
-            _add_examples(operation, examples().get(f"{method} {path}", {}))
+
+
+def forget_null_defaults(part: Any) -> None:
+    """Let keys that may be null or left out say so without a default: generators take a key with one for required."""
+    if isinstance(part, list):
+        for one in part:
+            forget_null_defaults(one)
+    if isinstance(part, dict):
+        if "default" in part and part["default"] is None:
+            del part["default"]
+        for name, value in part.items():
+            if name not in ("example", "examples"):
+                forget_null_defaults(value)
 
 
 def _first_sentence(text: str) -> str:
@@ -52,15 +52,3 @@ def _named(schema: dict[str, Any], schemas: dict[str, Any], fallback: str) -> di
     if schemas.setdefault(name, schema) != schema:
         raise ValueError(f"Two bodies have the name {name!r} in the OpenAPI document.")
     return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _add_examples(operation: dict[str, Any], example: dict[str, Any]) -> None:
-    asked = operation.get("requestBody", {}).get("content", {}).get(JSON)
-    if asked is not None and "request" in example:
-        asked["examples"] = {"documented": {"summary": "As in the guide", "value": example["request"]}}
-    answered = [answer for status, answer in operation["responses"].items() if status < "300"]
-    content = next((answer["content"][JSON] for answer in answered if JSON in answer.get("content", {})), None)
-    if content is not None and "answer" in example:
-        content["examples"] = {
-            "documented": {"summary": "As in the guide", "description": SHORTENED, "value": example["answer"]}
-        }

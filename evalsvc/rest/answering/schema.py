@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.rest.answering.naming import name_operations
+from evalsvc.rest.answering.examples import add_examples
+from evalsvc.rest.answering.naming import forget_null_defaults, name_operations
 from evalsvc.rest.answering.shapes import described
+from evalsvc.rest.answering.words import add_words
 
 PROBLEM = {
     "type": "object",
@@ -76,7 +78,10 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
             for status, description in ANSWERS.items():
                 if applies(status, path, method):
                     operation["responses"].setdefault(status, problem_answer(description))
+    forget_null_defaults(result)
     name_operations(result)
+    add_words(result)
+    add_examples(result)
     return result
 
 

@@ -1,0 +1,1 @@
+"""One account that calls what the guides show no call of, so that the OpenAPI document has real examples of it."""
