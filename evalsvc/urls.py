@@ -18,7 +18,8 @@ from evalsvc.gates import urls as gates
 from evalsvc.guides import urls as guides
 from evalsvc.judges import urls as judges
 from evalsvc.ops import urls as ops
-from evalsvc.ops.views import api_page, error_page, healthz, home, metrics, openapi_document, readyz
+from evalsvc.ops.reference.views import call_page, openapi_document, reference_page, try_page
+from evalsvc.ops.views import error_page, healthz, home, metrics, readyz
 from evalsvc.projects import urls as projects
 from evalsvc.prompts import urls as prompts
 from evalsvc.reports import urls as reports
@@ -38,7 +39,9 @@ APPS = (
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),
     path("v1/openapi.json", openapi_document, name="schema"),
-    path("docs/reference", api_page, name="reference"),
+    path("docs/reference", reference_page, name="reference"),
+    path("docs/reference/<slug:name>", call_page, name="call"),
+    path("docs/try", try_page, name="try"),
     path("docs/errors", error_page, name="errors"),
     *guides.urlpatterns,
     path("healthz", healthz),

@@ -6,13 +6,11 @@ import hmac
 import os
 from functools import cache
 
-import orjson
 from django.conf import settings
 from django.db import connections
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
-from drf_spectacular.generators import SchemaGenerator
 from kombu.connection import Connection as BrokerConnection
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from redis.exceptions import RedisError
@@ -119,24 +117,6 @@ def _installation() -> CollectorRegistry:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Installation())
     return registry
-
-
-@require_safe
-def openapi_document(request: HttpRequest) -> HttpResponse:
-    """Write the OpenAPI document, which is the same for everyone."""
-    return HttpResponse(_openapi_bytes(), content_type="application/vnd.oai.openapi+json")
-
-
-@cache
-def _openapi_bytes() -> bytes:
-    generator = SchemaGenerator()  # type: ignore[no-untyped-call]
-    return orjson.dumps(generator.get_schema(request=None, public=True), default=str)  # type: ignore[no-untyped-call]
-
-
-@require_safe
-def api_page(request: HttpRequest) -> HttpResponse:
-    """Show the OpenAPI document, with forms to try it."""
-    return render(request, "ops/docs.html")
 
 
 @require_safe

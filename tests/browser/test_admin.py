@@ -97,7 +97,7 @@ def test_an_operator_opens_everything(browser: Browser, alice: Caller) -> None:
 
 
 def test_the_api_documents_render_offline(browser: Browser) -> None:
-    browser.open("/docs/reference")
+    browser.open("/docs/try")
     browser.page.wait_for_selector(".opblock")
 
     assert "/v1/evaluate" in browser.text()

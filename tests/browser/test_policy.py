@@ -49,7 +49,9 @@ def test_a_message_is_not_either(browser: Browser, person: Any, alice: Caller) -
 def test_neither_are_the_pages_for_everyone(browser: Browser) -> None:
     for path in ("/admin/login/", "/docs/errors#unauthorized", "/docs/", "/docs/statistics", "/docs/search?q=interval"):
         browser.open(path)
-    browser.open("/docs/reference")
+    for path in ("/docs/reference", "/docs/reference/evaluate"):
+        browser.open(path)
+    browser.open("/docs/try")
     browser.page.click("#operations-tag-evaluate .opblock-summary-control, .opblock-summary-control >> nth=0")
     browser.page.wait_for_selector(".opblock-body")
 

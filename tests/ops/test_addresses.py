@@ -134,8 +134,8 @@ def test_the_front_door_leads_to_the_documentation(web: Client) -> None:
     assert (answer.status_code, answer["Location"]) == (302, "/docs/")
 
 
-def test_the_reference_needs_no_other_host(web: Client) -> None:
-    page = web.get("/docs/reference").content.decode()
+def test_the_forms_need_no_other_host(web: Client) -> None:
+    page = web.get("/docs/try").content.decode()
 
     assert "swagger-ui-bundle.js" in page
     assert "//cdn" not in page

@@ -41,6 +41,8 @@ def add_words(document: dict[str, Any]) -> None:
 
 def _describe_operation(operation: dict[str, Any], guide: dict[str, str]) -> None:
     said, text = operation.get("description", "").strip(), guide.get("text", "")
+    if "\n\n" in said:  # it has been told at length
+        text = ""
     if "guide" in guide:
         operation["externalDocs"] = {"description": "In the guide", "url": guide["guide"]}
     if difflib.SequenceMatcher(None, said, text).ratio() < ALIKE:

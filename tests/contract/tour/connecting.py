@@ -18,8 +18,8 @@ def connect(tour: Tour) -> None:
     tour.show("GET", "/v1/connections")
     _be_told(tour)
     _trace(tour)
-    # Its first line says which tables there are, and of which version.
-    tour.show("GET", "/v1/account/export", from_line=1)
+    # The first line says which tables there are, of which version; the second is the account itself.
+    tour.show("GET", "/v1/account/export", lines=slice(1, 2))
 
 
 def _be_told(tour: Tour) -> None:

@@ -23,12 +23,14 @@ class Tour:
         """Return the body of the answer: JSON, or text."""
         return self._answer(method, route, body, query, ids)[0]
 
-    def show(self, method: str, route: str, body: Any = None, query: str = "", from_line: int = 0, **ids: str) -> Any:
+    def show(
+        self, method: str, route: str, body: Any = None, query: str = "", lines: slice = slice(N_LINES), **ids: str
+    ) -> Any:
         """Return the body of the answer, and keep the call; of a text, some lines."""
         answer, media = self._answer(method, route, body, query, ids)
         example: dict[str, Any] = {} if body is None else {"request": body}
         if answer is not None:
-            example["answer"] = answer if media == JSON else "\n".join(answer.splitlines()[from_line:][:N_LINES])
+            example["answer"] = answer if media == JSON else "\n".join(answer.splitlines()[lines])
         if media not in (None, JSON):
             example["media"] = media
         self.shown[f"{method.lower()} {route}"] = masked(example)

@@ -1,0 +1,1 @@
+"""The OpenAPI document, and the pages on which people read it."""
