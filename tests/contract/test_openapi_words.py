@@ -72,6 +72,12 @@ def test_every_parameter_is_described(document: dict[str, Any]) -> None:
     assert [(name, one["name"]) for name, one in parameters if not one.get("description")] == []
 
 
+def test_every_shape_is_described(document: dict[str, Any]) -> None:
+    shapes = document["components"]["schemas"]
+
+    assert [name for name, shape in shapes.items() if not shape.get("description")] == []
+
+
 def test_keys_are_described_or_hold_a_shape_that_is(document: dict[str, Any]) -> None:
     """A new key may go without words for a while, but not many of them."""
     keys = list(keys_in(document["components"]["schemas"]))

@@ -36,6 +36,8 @@ def add_words(document: dict[str, Any]) -> None:
             for content in operation.get("requestBody", {}).get("content", {}).values():
                 _describe_keys(operation["operationId"], content)
     for name, schema in document["components"]["schemas"].items():
+        if name in _words()["shapes"]:
+            schema.setdefault("description", _words()["shapes"][name])
         _describe_keys(name, schema)
 
 
