@@ -17,7 +17,7 @@ from tests.console.conftest import Visitor
 from tests.evaluations.deleting import evaluate
 from tests.evaluations.histories import insert
 from tests.factories import make_connection, ok
-from tests.reviews.shapes import review_of_outputs
+from tests.reviews.shapes import review_of_outputs, say_pass
 
 WITH_INTERVAL = r"\[[^\]]+\]"
 
@@ -107,6 +107,16 @@ def test_it_says_in_how_many_histories_it_has_looked(
     ok(alice.evaluate("pii", output="fine", app="shop"))
 
     assert "looked at in the 1 most evaluated of 2 histories" in reader.text()
+
+
+def test_labels_go_by_the_question_that_people_were_asked(alice: Caller, reader: Visitor) -> None:
+    review, criteria = review_of_outputs(alice, 3)
+    say_pass(alice, review, criteria, True)
+
+    for text in (reader.text(), reader.text("histories")):
+        assert f"label: {criteria['name']}" in text
+    evaluator = f"annotation:{criteria['id']}"
+    assert f"label: {criteria['name']}</bdi>" in reader.text("histories/one", evaluator=evaluator, profile="")
 
 
 def test_what_waits_for_people_is_there(alice: Caller, reader: Visitor) -> None:

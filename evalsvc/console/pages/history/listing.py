@@ -16,6 +16,7 @@ from evalsvc.console.pages.history.reading import value_limits
 from evalsvc.console.pages.history.words import doubts_text
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
+from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.course import course_of, moment_of
@@ -45,7 +46,11 @@ def histories_table(request: PageRequest) -> PageTable:
     shown = pairs[:PAGE]
     families = families_of(account.pk, {evaluator for evaluator, _ in shown})
     histories = read_histories(account.pk, shown)
-    rows = [_row(request, pair, families.get(pair[0]), one) for pair, one in zip(shown, histories, strict=True)]
+    names = scorer_names(account, {evaluator for evaluator, _ in shown})
+    rows = [
+        _row(request, pair, families.get(pair[0]), one, names.get(pair[0], pair[0]))
+        for pair, one in zip(shown, histories, strict=True)
+    ]
     following = signing.dumps(shown[-1], salt=SALT) if len(pairs) > PAGE else None
     return PageTable("Histories", COLUMNS, rows, next_cursor=following, is_walked=True, empty="No scores yet.")
 
@@ -59,7 +64,7 @@ def _after(cursor: str) -> tuple[str, str]:
 
 
 def _row(
-    request: PageRequest, pair: tuple[str, str], family: Family | None, history: HistorySnapshot | None
+    request: PageRequest, pair: tuple[str, str], family: Family | None, history: HistorySnapshot | None, name: str
 ) -> TableRow:
     interval = answer_interval(PLAIN, family, history) or {}
     course = course_of(PLAIN, family, history, n_parts=N_PARTS)
@@ -72,9 +77,9 @@ def _row(
     )  # fmt: skip
     points = [Point(seconds(one.ended_at), one.mean, one.lower, one.upper) for one in course.parts]
     newest = moment_of(history.ids[0]) if history and len(history.ids) else None
-    says = f"Course of {pair[0]}, {pair[1]}: {len(points)} parts"
+    says = f"Course of {name}, {pair[1]}: {len(points)} parts"
     drawn: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else ""
     address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
-    cells = (pair[0], pair[1] or "—", number_markup(number), drawn, moment_markup(newest, request.visitor.now),
+    cells = (name, pair[1] or "—", number_markup(number), drawn, moment_markup(newest, request.visitor.now),
              doubts_text(interval))  # fmt: skip
     return TableRow(cells, address)

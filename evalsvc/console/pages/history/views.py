@@ -20,6 +20,7 @@ from evalsvc.console.pages.history.words import warning_words
 from evalsvc.console.parts.addresses import address_with, optional_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup
+from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.course import HistoryStretch
 from evalsvc.evaluations.history.read import list_history
@@ -45,8 +46,10 @@ def history_page(request: PageRequest) -> HttpResponse:
     account = request.visitor.account
     question = read_question(request, account)
     reading = read_history(account, question)
+    names = scorer_names(account, [question.evaluator_id])
     context = {
         "question": question,
+        "name": names.get(question.evaluator_id, question.evaluator_id),
         "reading": reading,
         "fields": question_fields(question, account),
         "words": list(warning_words(reading.interval)),

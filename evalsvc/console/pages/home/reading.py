@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import families_of
 from evalsvc.console.pages.account.uses import spends_of
+from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
@@ -42,6 +43,7 @@ class HomeReading:
     """Everything of the start page."""
 
     days: DayRange
+    names: Mapping[str, str]
     rates: Sequence[PassRate]
     moved: Sequence[Moved]
     failures: Sequence[FailureCount]
@@ -51,6 +53,11 @@ class HomeReading:
     spends: Sequence[tuple[Connection, float | None]]
     webhooks: Sequence[EndpointStanding]
     """Those at which something has not arrived."""
+
+    def named(self, evaluator_id: str, profile_name: str) -> str:
+        """Return a history's name in words."""
+        name = self.names.get(evaluator_id, evaluator_id)
+        return f"{name} · {profile_name}" if profile_name else name
 
     @property
     def n_histories(self) -> int:
@@ -77,6 +84,7 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     overviews = overviews_of(plans) if plans else {}
     return HomeReading(
         days=days,
+        names=scorer_names(account, {rate.evaluator_id for rate in rates}),
         rates=rates,
         moved=_moved(account, rates),
         failures=failures_by_code(account=account, days=days),

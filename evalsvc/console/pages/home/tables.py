@@ -58,7 +58,7 @@ def rates_table(request: PageRequest, reading: HomeReading) -> PageTable:
     """Return the pass rate of each app and profile, with its interval and its course."""
     order = order_of(request, RATES, "-n")
     found = sorted(reading.rates, key=_keys(order), reverse=order.is_descending)
-    rows = [_rate_row(rate, reading.days) for rate in found[:MAX_RATES]]
+    rows = [_rate_row(rate, reading) for rate in found[:MAX_RATES]]
     return PageTable("Pass rates of 14 days", RATES, rows, order, is_walked=True)
 
 
@@ -73,9 +73,9 @@ def _keys(order: TableOrder) -> Any:
     return keys[order.key]
 
 
-def _rate_row(rate: PassRate, days: DayRange) -> TableRow:
-    counts = rate.counts
-    name = f"{rate.evaluator_id} · {rate.profile_name}" if rate.profile_name else rate.evaluator_id
+def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
+    counts, days = rate.counts, reading.days
+    name = reading.named(rate.evaluator_id, rate.profile_name)
     course = _course(name, rate, days)
     cells = (name, rate.app or "—", number_markup(rate_number(counts)), course, counts.n, counts.n_error)
     return TableRow(cells, _history_of(rate, days))

@@ -54,7 +54,7 @@ def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
     """Return each history that has moved: its name, what happened, and its page."""
     return [
         (
-            f"{one.evaluator_id} · {one.profile_name}" if one.profile_name else one.evaluator_id,
+            reading.named(one.evaluator_id, one.profile_name),
             drift_words(one.interval),
             optional_address("console_history", evaluator=one.evaluator_id, profile=one.profile_name),
         )
