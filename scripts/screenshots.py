@@ -56,6 +56,7 @@ MAIN = (
     Picture("trace", "traces/{trace}"),
     Picture("playground", "playground?from={evaluation}"),
     Picture("dataset", "datasets/{dataset}"),
+    Picture("review", "reviews/{review}"),
 )
 FROM_EXPERIMENT = re.compile(r"compare\?a=(?P<candidate>\d+)&b=(?P<baseline>\d+)")
 LISTS = {

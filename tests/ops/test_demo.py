@@ -254,7 +254,8 @@ def test_only_its_owner_reads_the_file_for_the_shell(tmp_path: Path) -> None:
 
 def test_the_banner_holds_all_one_needs_to_go_on() -> None:
     verdict = DemoVerdict(True, 1.0, WIDE)
-    rows = [line.split(":", 1) for line in banner("http://127.0.0.1:8001", ACCOUNT, verdict).splitlines() if line]
+    text = banner("http://127.0.0.1:8001", ACCOUNT, verdict, filled="Demo history")
+    rows = [line.split(":", 1) for line in text.splitlines() if line]
     said = {name.strip(): value.strip() for name, value in rows}
 
     assert said["address"] == "http://127.0.0.1:8001"
@@ -262,6 +263,7 @@ def test_the_banner_holds_all_one_needs_to_go_on() -> None:
     assert said["admin"] == "http://127.0.0.1:8001/admin/"
     assert said["sign in as"] == ACCOUNT["EVALSVC_ADMIN_USER"]
     assert said["password"] == ACCOUNT["EVALSVC_ADMIN_PASSWORD"]
+    assert said["to look at"] == 'the account "Demo history"'
     assert said["API key"] == ACCOUNT["EVALSVC_API_KEY"]
     assert said["first evaluation"] == str(verdict)
     assert said["in a shell"].startswith(". .evalsvc/demo.env")

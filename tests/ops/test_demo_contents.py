@@ -90,7 +90,7 @@ def test_one_gate_passes_and_one_fails(demo: Caller) -> None:
 
 def test_a_review_is_half_answered(demo: Caller) -> None:
     (review,) = ok(demo.get("/v1/reviews"))["reviews"]
-    assert (review["state"], review["n_items"], review["n_answers"]) == ("partial", 12, 2)
+    assert (review["state"], review["n_items"], review["n_answers"]) == ("partial", 24, 2)
     assert 0 < review["n_answered"] < 24
 
 

@@ -131,7 +131,10 @@ def write_demo_env(checkout: Path, url: str, account: Mapping[str, str]) -> Path
     return path
 
 
-def banner(url: str, account: Mapping[str, str], verdict: object, path: str = DEMO_ENV) -> str:
+def banner(
+    url: str, account: Mapping[str, str], verdict: object, path: str = DEMO_ENV, filled: str | None = None
+) -> str:
+    """Return what a newcomer needs; `filled` is an account in which there is something to see already."""
     authority = account.get("EVALSVC_CA_FILE")
     rows = {
         "address": url,
@@ -140,6 +143,7 @@ def banner(url: str, account: Mapping[str, str], verdict: object, path: str = DE
         "admin": f"{url}/admin/",
         "  sign in as": account["EVALSVC_ADMIN_USER"],
         "  password": account["EVALSVC_ADMIN_PASSWORD"],
+        **({"  to look at": f'the account "{filled}"'} if filled else {}),
         "API key": account["EVALSVC_API_KEY"],
         "first evaluation": str(verdict),
         **({"EVALSVC_CA_FILE": f"{authority}   # curl --cacert"} if authority else {}),

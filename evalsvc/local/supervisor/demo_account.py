@@ -6,6 +6,8 @@ from pathlib import Path
 
 OPERATOR = "operator@example.com"
 MEMBERS = (("Demo", "demo-admin@example.com"), ("Demo B", "demo-b-admin@example.com"))
+HISTORY = "Demo history"
+"""The account that is filled to be looked at."""
 # The names of the two accounts' API keys among `kept_values`.
 KEYS = ("EVALSVC_API_KEY", "EVALSVC_API_KEY_B")
 FOUND = """

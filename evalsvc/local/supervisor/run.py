@@ -149,7 +149,8 @@ class Start:
             with self.progress.step("first evaluation"):
                 verdict = self._first_verdict(url, account["EVALSVC_API_KEY"])
             values = {**account, **trust}
-            self.progress.write(demo.banner(url, values, verdict, self._write_demo_env(url, values)))
+            filled = demo_account.HISTORY if demo_account.wanted_file(self.home).exists() else None
+            self.progress.write(demo.banner(url, values, verdict, self._write_demo_env(url, values), filled))
         else:
             authority = f" Its authority: EVALSVC_CA_FILE={trust['EVALSVC_CA_FILE']}" if trust else ""
             self.progress.write(f"\n{url} is ready.{authority} Ctrl-C stops it.")

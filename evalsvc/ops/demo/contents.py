@@ -26,8 +26,8 @@ METRICS = [
 ]
 NOWHERE = "http://127.0.0.1:9"
 """An address of this machine that refuses every connection."""
-N_REVIEWED = 12
-ANSWERED = {"ana": 8, "ben": 4}
+N_REVIEWED = 24
+ANSWERED = {"ana": 18, "ben": 12}
 """How many items the two reviewers have answered so far; each item asks for two people."""
 N_FAILURES, N_TRACES = 3, 4
 

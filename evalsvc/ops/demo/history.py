@@ -14,10 +14,10 @@ from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import add_member, create_account
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.evaluations.rollups.keep import fold
-from evalsvc.local.supervisor.demo_account import MEMBERS
+from evalsvc.local.supervisor.demo_account import HISTORY, MEMBERS
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
-NAME = "Demo history"
+NAME = HISTORY
 N_CALLS = 2100
 # Of three apps, each answer judged by two evaluators: some answers only contain the right word. The last four days of
 # the app `support` are worse; one call in forty has no gold answer, which is an error and no score. Drawn by digests:
