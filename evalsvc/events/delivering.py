@@ -18,7 +18,8 @@ from django.db import connections
 from prometheus_client import Counter
 
 from evalsvc.events.models import EventDelivery, EventEndpoint
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, UnreadableSecret, unseal
+from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret
+from evalsvc.judges.connections.secrets import unseal
 from evalsvc.judges.webhooks.secrets import signing_key
 from evalsvc.judges.webhooks.signing import signed_headers
 from evalsvc.outbound.client import post_json

@@ -8,8 +8,9 @@ from decimal import Decimal
 from django.db.models import Exists, Q, QuerySet
 
 from evalsvc.accounts.models import Account
+from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret
 from evalsvc.judges.connections.facts import ConnectionFacts, parse_connection_id
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, unseal
+from evalsvc.judges.connections.secrets import Secret, unseal
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.rest.problems import NotFound

@@ -12,10 +12,11 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret, encrypt_anew
 from evalsvc.judges.connections.checks import check, check_moved
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.connections.memory import forget_when_committed
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, reseal, seal
+from evalsvc.judges.connections.secrets import Secret, seal
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.judges.selectors import secret_of
@@ -128,7 +129,7 @@ def _reseal_row(model: Any, fields: Sequence[str], id: uuid.UUID) -> int:
         if row is None:
             return 0
         kept = {name: getattr(row, name) for name in fields}
-        anew = {name: reseal(bytes(value)) for name, value in kept.items() if value is not None}
+        anew = {name: encrypt_anew(bytes(value)) for name, value in kept.items() if value is not None}
         return int(model.objects.filter(id=id).update(**anew))
 
 

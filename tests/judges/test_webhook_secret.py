@@ -12,7 +12,8 @@ from django.db import connections
 from django.test import override_settings
 
 from evalsvc.accounts.models import AuditEntry
-from evalsvc.judges.connections.secrets import UnreadableSecret, unseal
+from evalsvc.infra.sealing import UnreadableSecret
+from evalsvc.judges.connections.secrets import unseal
 from evalsvc.judges.models import WebhookSecret
 from evalsvc.judges.services import reencrypt_secrets
 from evalsvc.rest.models import IdempotencyRecord

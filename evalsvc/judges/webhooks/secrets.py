@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret
 from evalsvc.judges.connections.memory import forget_when_committed
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, seal, unseal
+from evalsvc.judges.connections.secrets import Secret, seal, unseal
 from evalsvc.judges.models import WebhookSecret
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
