@@ -20,7 +20,7 @@ INLINE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Rome", "label
 ASKED = {
     "inline evaluate": ("POST", "/v1/evaluate", json.dumps(INLINE).encode()),
     "/readyz": ("GET", "/readyz", b""),
-    "admin sign-in": ("GET", "/admin/login/", b""),
+    "admin sign-in": ("GET", "/console/sign-in", b""),
 }
 
 

@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off", ""}
 SECRET_CHARS = 32
+ROLES = ("reader", "editor", "admin")
 HIGHEST_PORT = 65_535
 HOST_AND_PORT = re.compile(r"(\[(?P<v6>[0-9A-Fa-f:.%]+)\]|(?P<host>[^\[\]:/]*))(:(?P<port>\d*))?")
 RENAMED = {
@@ -138,6 +139,31 @@ def _ports(name: str, text: str) -> range:
     if not ports or ports[0] < 1 or ports[-1] > HIGHEST_PORT:
         raise ImproperlyConfigured(f"{name} must be ports like 443 or 8000-9999, with commas between, not {text!r}.")
     return ports
+
+
+def env_origin(name: str, default: str) -> str:
+    """Return the variable as the beginning of addresses, without a slash at its end; empty stays empty."""
+    text = env_str(name, default).strip().rstrip("/")
+    parts = urlsplit(text)
+    if text and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
+        raise ImproperlyConfigured(f"{name} must be an address like https://evals.example.com, not {text!r}.")
+    return text
+
+
+def env_roles(name: str, default: str) -> list[tuple[str, str, str]]:
+    """Return a comma-separated variable of `name=account:role` as (name, account, role)."""
+    return [_role(name, part) for part in env_list(name, default)]
+
+
+def _role(name: str, part: str) -> tuple[str, str, str]:
+    theirs, found, ours = part.partition("=")
+    account, colon, role = ours.rpartition(":")
+    if not (theirs and found and account and colon) or role not in ROLES:
+        raise ImproperlyConfigured(
+            f"{name} must be like eval-admins=acme:admin, with commas between, and a role of {', '.join(ROLES)}; "
+            f"not {part!r}."
+        )
+    return theirs.strip(), account.strip(), role
 
 
 def _hosts_and_ports(text: str, name: str) -> tuple[str, str]:

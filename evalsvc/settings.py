@@ -12,7 +12,9 @@ from evalsvc.env import (
     env_int,
     env_list,
     env_networks,
+    env_origin,
     env_ports,
+    env_roles,
     env_secret,
     env_str,
     postgres_settings,
@@ -59,6 +61,18 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = env_list("EVALSVC_CSRF_TRUSTED_ORIGINS")
 # W008: see SECURE_SSL_REDIRECT. W021: see SECURE_HSTS_PRELOAD. W003: the CSRF middleware is there, as a subclass.
 SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W021", "security.W003"]
+
+# --- How do people sign in? ------------------------------------------------------------------------------------------
+PUBLIC_URL = env_origin("EVALSVC_PUBLIC_URL", "")  # what links in mails begin with, and where a provider leads back to
+OIDC_ISSUER = env_str("EVALSVC_OIDC_ISSUER", "")  # empty: no single sign-on
+OIDC_CLIENT_ID = env_str("EVALSVC_OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = env_str("EVALSVC_OIDC_CLIENT_SECRET", "")
+OIDC_LABEL = env_str("EVALSVC_OIDC_LABEL", "single sign-on")
+OIDC_SCOPES = env_list("EVALSVC_OIDC_SCOPES", "openid,profile,email")
+OIDC_ROLE_CLAIM = env_str("EVALSVC_OIDC_ROLE_CLAIM", "groups")
+OIDC_ROLES = env_roles("EVALSVC_OIDC_ROLES", "")  # (name at the provider, account, role)
+OIDC_LINK_BY_EMAIL = env_bool("EVALSVC_OIDC_LINK_BY_EMAIL", False)
+OIDC_SESSION_HOURS = env_int("EVALSVC_OIDC_SESSION_HOURS", 12, lowest=1)  # then the provider is asked again
 
 # --- Whom may it call? -----------------------------------------------------------------------------------------------
 # Private, loopback and other special networks are refused unless they are named here.
@@ -151,6 +165,10 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_htmx",  # its files alone
+    "evalsvc.accounts.apps.SignInLibraryConfig",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.usersessions",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -181,6 +199,19 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# The library of sign-in (ADR 86). Attempts are counted by evalsvc.accounts.access.signin, for all processes together.
+ACCOUNT_ADAPTER = "evalsvc.accounts.signing_in.library.SignInAdapter"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = False
+ACCOUNT_LOGIN_TIMEOUT = 600
+MFA_ADAPTER = "evalsvc.accounts.signing_in.library.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds: clocks of phones differ
+MFA_RECOVERY_CODE_DIGITS = 10
+SOCIALACCOUNT_ADAPTER = "evalsvc.accounts.signing_in.provider.ProviderAdapter"
 MIDDLEWARE = [
     "evalsvc.rest.edge.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -189,7 +220,7 @@ MIDDLEWARE = [
     "evalsvc.rest.edge.middleware.PageSessionMiddleware",
     "evalsvc.rest.edge.middleware.PageCommonMiddleware",
     "evalsvc.rest.edge.middleware.PageCsrfMiddleware",
-    "evalsvc.rest.edge.middleware.PageAuthenticationMiddleware",
+    "evalsvc.accounts.middleware.PersonMiddleware",
     "evalsvc.rest.edge.middleware.PageMessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "evalsvc.accounts.middleware.MemberScopeMiddleware",
@@ -213,7 +244,7 @@ STATIC_ROOT = env_str("EVALSVC_STATIC_ROOT", "") or None  # only `collectstatic`
 STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
-LOGIN_URL = "admin:login"
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "console_home"
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -25,3 +25,15 @@ class AdminPagesConfig(admin_apps.AdminConfig):
 
     default = False
     default_site = "evalsvc.accounts.site.Site"
+
+
+class SignInLibraryConfig(AppConfig):
+    """The tables of `allauth.account`, without its middleware: the pages that need the library enter it themselves.
+
+    Its own configuration insists on a middleware, which every request to the API would pass through.
+    """
+
+    name = "allauth.account"
+    verbose_name = "Sign-in"
+    default_auto_field = "django.db.models.AutoField"
+    default = False

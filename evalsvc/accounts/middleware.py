@@ -11,12 +11,15 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from evalsvc.accounts.membership import CURRENT, Membership, membership_of
+from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in.sessions import note_session
+from evalsvc.rest.edge.middleware import PageAuthenticationMiddleware
 from evalsvc.rest.edge.policy import ADMIN_PREFIX
 from evalsvc.rest.problems import Problem, as_problem
 from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
 
 # What a person without an account may still do.
-OPEN_PAGES = ("admin:login", "admin:logout", "admin:password_change", "admin:password_change_done", "admin:jsi18n")
+OPEN_PAGES = ("admin:login", "admin:logout", "admin:password_change", "admin:jsi18n")
 ACCOUNT_FIELD = "_account"
 # A filter that matches little would otherwise read a whole account's evaluations.
 MEMBER_STATEMENT_TIMEOUT = "15s"
@@ -25,6 +28,16 @@ DETAILS = {
     403: "Your role in this account does not allow it. An admin of the account can do it, or the operator.",
     404: "Check the address. What belongs to another account does not exist for you.",
 }
+
+
+class PersonMiddleware(PageAuthenticationMiddleware):
+    """Signed-in people, and the note that their session is used."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Note the session where the page has asked who looks at it; files and answers to nobody cost nothing."""
+        if "_cached_user" in request.__dict__ and isinstance(request.user, User):
+            note_session(request, request.user)
+        return response
 
 
 class MemberScopeMiddleware:

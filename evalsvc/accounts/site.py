@@ -9,10 +9,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.http import urlencode
 from unfold.sites import UnfoldAdminSite
 
-from evalsvc.accounts.access.signin import SignInForm
 from evalsvc.accounts.membership import CURRENT, choose_account, memberships_of
 from evalsvc.accounts.selectors import get_account
 from evalsvc.accounts.services import ADMIN, begin_deletion
@@ -32,7 +32,6 @@ def files() -> dict[str, Any]:
 class Site(UnfoldAdminSite):
     """One site for the operator and for members; each ModelAdmin asks who is looking."""
 
-    login_form = SignInForm
     index_template = "accounts/index.html"
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
@@ -54,13 +53,25 @@ class Site(UnfoldAdminSite):
         return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the sign-in form, or sign in; whoever is locked out gets 429 and the seconds until it ends."""
-        answer = super().login(request, extra_context)
-        form = (getattr(answer, "context_data", None) or {}).get("form")
-        if (seconds := getattr(form, "locked_seconds", None)) is not None:
-            answer.status_code = 429
-            answer.headers["Retry-After"] = str(seconds)
-        return answer
+        """Lead to the one sign-in page. Whoever is signed in, and may not see the admin pages, is told so."""
+        if not request.user.is_authenticated:
+            return redirect(f"{reverse('account_login')}?{urlencode({'next': self.wanted(request)})}")
+        if self.has_permission(request):
+            return redirect("admin:index")
+        context = {
+            **self.bare_context(request),
+            "title": "These pages are not open to you",
+            "detail": "An operator can mark you as staff on your page under Users.",
+        }
+        return render(request, "accounts/message.html", context, status=403)
+
+    def wanted(self, request: HttpRequest) -> str:
+        """Return the page to which a sign-in should lead; which addresses are ours is for the sign-in page to say."""
+        return request.GET.get("next") or request.POST.get("next") or reverse("admin:index")
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Lead to the person's own page, where passwords are changed."""
+        return redirect("console_you")
 
     def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:
         """Refuse every search: unfold caches the results by user, and a user may belong to several accounts."""

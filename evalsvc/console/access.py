@@ -102,7 +102,7 @@ def console_page(
 
 def sign_in_first(request: HttpRequest) -> HttpResponse:
     """Lead to the sign-in page, and from there back to where the person wanted to go."""
-    return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
+    return redirect(f"{reverse('account_login')}?{urlencode({'next': request.get_full_path()})}")
 
 
 def looked_at(request: HttpRequest) -> Membership | None:

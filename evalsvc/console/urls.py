@@ -14,8 +14,10 @@ from evalsvc.console.pages.kit import urls as kit
 from evalsvc.console.pages.playground import urls as playground
 from evalsvc.console.pages.profiles import urls as profiles
 from evalsvc.console.pages.reviews import urls as reviews
+from evalsvc.console.pages.signin import urls as signin
 from evalsvc.console.pages.traces import urls as traces
 from evalsvc.console.pages.webhooks import urls as webhooks
+from evalsvc.console.pages.you import urls as you
 from evalsvc.console.views import choose_account_page, missing_page, set_theme
 
 AREAS = [
@@ -33,6 +35,8 @@ AREAS = [
     *account.urlpatterns,
     *webhooks.urlpatterns,
     *reviews.urlpatterns,
+    *signin.urlpatterns,
+    *you.urlpatterns,
 ]
 urlpatterns = [
     path(

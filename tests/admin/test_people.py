@@ -1,4 +1,4 @@
-"""Accounts, users and members, by the operator; signing in and passwords, by everybody."""
+"""Accounts, users and members, by the operator. For signing in see tests/signin."""
 
 from __future__ import annotations
 
@@ -6,64 +6,9 @@ import uuid
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from tests.admin.conftest import PASSWORD, Person, new_user
 from tests.conftest import Caller
-
-NEW_PASSWORD = "another long secret phrase"
-
-
-def sign_in(email: str, password: str, ip: str = "10.0.0.1") -> Any:
-    fields = {"username": email, "password": password}
-    return Client(REMOTE_ADDR=ip).post("/admin/login/", fields)
-
-
-def test_it_signs_in_whatever_the_case() -> None:
-    user = new_user(password=PASSWORD)
-
-    answer = sign_in(user.email.upper(), PASSWORD)
-
-    assert (answer.status_code, answer.url) == (302, "/console/")
-    assert sign_in(user.email, "wrong").status_code == 200
-
-
-def test_ten_failures_close_the_door_for_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    user, ip = new_user(password=PASSWORD), f"10.1.{uuid.uuid4().int % 250}.7"
-    monkeypatch.setattr("django.contrib.auth.forms.authenticate", lambda *args, **fields: None)
-    for _ in range(10):
-        assert "Too many" not in sign_in(user.email, "wrong", ip).content.decode()
-    monkeypatch.undo()
-
-    locked = sign_in(user.email, PASSWORD, ip)
-
-    assert locked.status_code == 429
-    assert 0 < int(locked["Retry-After"]) <= 900
-    assert "Too many failed attempts" in locked.content.decode()
-    assert sign_in(user.email, PASSWORD, "10.2.0.1").status_code == 302, "from elsewhere the door is open"
-
-
-def test_unknown_people_are_locked_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    email = f"{uuid.uuid4().hex}@example.com"
-    monkeypatch.setattr("django.contrib.auth.forms.authenticate", lambda *args, **fields: None)
-
-    answers = [sign_in(email, "wrong", "10.3.0.1").content.decode() for _ in range(11)]
-
-    assert ["Too many" in answer for answer in answers] == [False] * 10 + [True]
-
-
-def test_a_success_clears_earlier_failures() -> None:
-    from evalsvc.accounts.access.signin import lockout_counters
-    from evalsvc.infra.redis import shared_client
-
-    user, ip = new_user(password=PASSWORD), "10.4.0.1"
-    own, _ = lockout_counters(user.email, ip)
-    sign_in(user.email, "wrong", ip)
-    assert shared_client().get(own) == b"1"
-
-    sign_in(user.email, PASSWORD, ip)
-
-    assert shared_client().get(own) is None
 
 
 def test_only_the_nearest_proxy_is_believed(settings_behind_proxy: None) -> None:
@@ -84,15 +29,8 @@ def settings_behind_proxy() -> Any:
         yield
 
 
-def test_the_password_changes() -> None:
-    user = new_user(password=PASSWORD)
-    client = Client()
-    client.post("/admin/login/", {"username": user.email, "password": PASSWORD})
-    fields = {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
-
-    assert client.post("/admin/password_change/", fields).status_code == 302
-    assert sign_in(user.email, NEW_PASSWORD).status_code == 302
-    assert sign_in(user.email, PASSWORD).status_code == 200
+def test_the_password_is_changed_on_the_persons_own_page(operator: Person) -> None:
+    assert operator.get("password_change/")["Location"] == "/console/you"
 
 
 def test_an_operator_makes_an_account_with_limits(operator: Person) -> None:

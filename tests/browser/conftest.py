@@ -73,7 +73,7 @@ class Browser:
         self.page.evaluate("() => document.fonts.ready.then(() => null)")
 
     def sign_in(self, user: Any) -> None:
-        self.open("/admin/login/?next=/admin/")
+        self.open("/console/sign-in?next=/admin/")
         self.page.fill("#id_username", user.email)
         self.page.fill("#id_password", PASSWORD)
         self.page.click("#login-form button[type=submit]")

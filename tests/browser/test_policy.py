@@ -47,7 +47,13 @@ def test_a_message_is_not_either(browser: Browser, person: Any, alice: Caller) -
 
 
 def test_neither_are_the_pages_for_everyone(browser: Browser) -> None:
-    for path in ("/admin/login/", "/docs/errors#unauthorized", "/docs/", "/docs/statistics", "/docs/search?q=interval"):
+    for path in (
+        "/console/sign-in",
+        "/docs/errors#unauthorized",
+        "/docs/",
+        "/docs/statistics",
+        "/docs/search?q=interval",
+    ):
         browser.open(path)
     for path in ("/docs/reference", "/docs/reference/evaluate"):
         browser.open(path)
@@ -68,7 +74,7 @@ INJECTED = {
 
 
 @pytest.mark.parametrize("directive", INJECTED)
-@pytest.mark.parametrize("path", ["/docs/errors", "/admin/login/"])
+@pytest.mark.parametrize("path", ["/docs/errors", "/console/sign-in"])
 def test_what_is_injected_is_refused_and_seen(browser: Browser, path: str, directive: str) -> None:
     left: list[str] = []
     browser.page.route("https://stranger.invalid/**", lambda route: (left.append(route.request.url), route.abort()))

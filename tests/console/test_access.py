@@ -14,7 +14,7 @@ from tests.console.conftest import Visitor
 def test_whoever_is_not_signed_in_is_led_to_the_door_and_back() -> None:
     answer = Client().get("/console/kit?sort=-n")
 
-    assert (answer.status_code, answer["Location"]) == (302, "/admin/login/?next=%2Fconsole%2Fkit%3Fsort%3D-n")
+    assert (answer.status_code, answer["Location"]) == (302, "/console/sign-in?next=%2Fconsole%2Fkit%3Fsort%3D-n")
 
 
 def test_the_front_door_leads_to_the_console(reader: Visitor) -> None:

@@ -6,13 +6,15 @@ import uuid
 from io import StringIO
 
 import pytest
+from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from evalsvc.events.models import EventEndpoint
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, reseal, seal, unseal
+from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret, encrypt_anew
+from evalsvc.judges.connections.secrets import Secret, seal, unseal
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.judges.selectors import connection_facts
@@ -47,7 +49,7 @@ def test_the_newest_key_seals_and_all_open() -> None:
         sealed = seal(SECRET, of=id)
     with override_settings(ENCRYPTION_KEYS=[new, old]):
         assert unseal(sealed, of=id) == SECRET
-        moved = reseal(sealed)
+        moved = encrypt_anew(sealed)
     with override_settings(ENCRYPTION_KEYS=[new]):
         assert unseal(moved, of=id) == SECRET
         with pytest.raises(UnreadableSecret):
@@ -87,6 +89,7 @@ def test_the_command_moves_every_secret_to_the_newest_key(alice: Caller, charlie
     Connection.objects.using("system").exclude(id__in=ids).update(secret=None)
     WebhookSecret.objects.using("system").all().delete()
     EventEndpoint.objects.using("system").all().delete()
+    Authenticator.objects.using("system").all().delete()
     new = Fernet.generate_key().decode()
     out = StringIO()
     with override_settings(ENCRYPTION_KEYS=[new, *settings.ENCRYPTION_KEYS]):
@@ -103,6 +106,7 @@ def test_the_command_names_what_it_cannot_read(alice: Caller) -> None:
     Connection.objects.using("system").exclude(id=id).update(secret=None)
     WebhookSecret.objects.using("system").all().delete()
     EventEndpoint.objects.using("system").all().delete()
+    Authenticator.objects.using("system").all().delete()
 
     with override_settings(ENCRYPTION_KEYS=[Fernet.generate_key().decode()]), pytest.raises(CommandError, match=id):
         call_command("rotate_encryption", stdout=StringIO())

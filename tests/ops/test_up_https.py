@@ -120,13 +120,13 @@ def test_spans_come_over_grpc_through_tls(running: Running) -> None:
 def test_people_sign_in(running: Running) -> None:
     demo = running.demo
     with client(running) as web:
-        page = web.get("/admin/login/")
+        page = web.get("/console/sign-in")
         token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[0]
         form = {"username": demo["EVALSVC_ADMIN_USER"], "password": demo["EVALSVC_ADMIN_PASSWORD"]}
         form |= {"csrfmiddlewaretoken": token, "next": "/admin/"}
-        origin = {"Origin": demo["EVALSVC_URL"], "Referer": f"{demo['EVALSVC_URL']}/admin/login/"}
-        strange = web.post("/admin/login/", data=form, headers=origin | {"Origin": "https://elsewhere.example"})
-        signed_in = web.post("/admin/login/", data=form, headers=origin)
+        origin = {"Origin": demo["EVALSVC_URL"], "Referer": f"{demo['EVALSVC_URL']}/console/sign-in"}
+        strange = web.post("/console/sign-in", data=form, headers=origin | {"Origin": "https://elsewhere.example"})
+        signed_in = web.post("/console/sign-in", data=form, headers=origin)
         inside = web.get("/admin/")
 
     assert strange.status_code == 403

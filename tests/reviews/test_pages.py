@@ -204,7 +204,7 @@ def test_who_is_not_signed_in_is_asked_to(alice: Caller) -> None:
 
     assert (answer.status_code, answer["Location"]) == (
         302,
-        f"/admin/login/?next=%2Fconsole%2Freviews%2F{review['id']}%2Fqueue",
+        f"/console/sign-in?next=%2Fconsole%2Freviews%2F{review['id']}%2Fqueue",
     )
 
 

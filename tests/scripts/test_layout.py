@@ -81,7 +81,7 @@ def test_it_evaluates_and_writes_nothing_into_itself(laid_out: Path, roles: str,
 
 @pytest.mark.timeout(600)
 def test_it_has_the_pages_and_the_commands(laid_out: Path, roles: str) -> None:
-    for path in ("/admin/login/", "/docs/", "/static/evalsvc/pages.css"):
+    for path in ("/console/sign-in", "/docs/", "/static/evalsvc/pages.css"):
         assert httpx.get(roles + path, timeout=60).status_code == 200
     done = subprocess.run(
         [str(laid_out / "venv" / "bin" / "python"), "manage.py", "check", "--database", "default"],

@@ -25,6 +25,7 @@ TABLES = """
 SELECT c.relname, a.attname, a.attnotnull
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  AND c.relname <> 'socialaccount_socialtoken'  -- of accounts at a provider of single sign-on
   AND (a.attname = 'account_id' OR (c.relname = 'accounts_account' AND a.attname = 'id'))
 ORDER BY 1
 """

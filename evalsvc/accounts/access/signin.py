@@ -1,44 +1,29 @@
-"""Signing in, with a lockout after ten failures of one e-mail address from one IP address."""
+"""How often somebody may try: ten failures of one e-mail address from one IP address, ten codes of one person."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from redis.exceptions import RedisError
-from unfold.forms import AuthenticationForm
 
 from evalsvc.infra.redis import shared_client
 
 log = logging.getLogger(__name__)
-MAX_FAILURES = 10  # of one e-mail address from one IP address
+MAX_FAILURES = 10  # of one e-mail address from one IP address, and of one person's codes from anywhere
 MAX_FAILURES_PER_IP = 100  # of any e-mail addresses: one password tried on many people
 LOCK_SECONDS = 900
 
 
-class SignInForm(AuthenticationForm):
-    """Django's sign-in form. It checks the password only while the caller has attempts left."""
+class LockedOut(Exception):
+    """The caller has no attempts left."""
 
-    locked_seconds: int | None = None
-    """How long the caller has none left; None for one who has."""
-
-    def clean(self) -> dict[str, object]:
-        """Count the attempt, then check the password. In the other order, parallel guesses would pass the limit."""
-        email = self.cleaned_data.get("username") or ""
-        counters = lockout_counters(email, caller_ip(self.request))
-        if not count_attempt(counters):
-            log.warning("sign-in locked after too many failures")
-            self.locked_seconds = seconds_locked(counters)
-            raise ValidationError(
-                f"Too many failed attempts. Try again in {LOCK_SECONDS // 60} minutes.", code="locked"
-            )
-        cleaned: dict[str, Any] = super().clean()
-        clear_failures(counters)
-        return cleaned
+    def __init__(self, seconds: int, *, is_new: bool) -> None:
+        self.seconds, self.is_new = seconds, is_new
+        """How long the caller has none left, and whether this is the first attempt that is refused."""
+        super().__init__(f"Too many failed attempts. Try again in {max(1, -(-seconds // 60))} minutes.")
 
 
 def caller_ip(request: HttpRequest | None) -> str:
@@ -55,11 +40,33 @@ def caller_ip(request: HttpRequest | None) -> str:
 
 def lockout_counters(email: str, ip: str) -> dict[str, int]:
     """Return the keys of an attempt's counters, with their limits. They hold digests: Redis stores no addresses."""
-    digest = hashlib.sha256(f"{email.lower()}\0{ip}".encode()).hexdigest()
-    return {
-        f"signin:{digest}": MAX_FAILURES,
-        f"signin-ip:{hashlib.sha256(ip.encode()).hexdigest()}": MAX_FAILURES_PER_IP,
-    }
+    return {f"signin:{_digest(email.lower(), ip)}": MAX_FAILURES, **_counter_of_ip(ip)}
+
+
+def code_counters(user_id: int, ip: str) -> dict[str, int]:
+    """Return the same for codes of the second factor. Whoever tries one knows the password: all places count as one."""
+    return {f"signin-code:{_digest(str(user_id))}": MAX_FAILURES, **_counter_of_ip(ip)}
+
+
+def reset_counters(email: str, ip: str) -> dict[str, int]:
+    """Return the same for mails that are asked for: ten to one address, whoever asks."""
+    return {f"signin-mail:{_digest(email.lower())}": MAX_FAILURES, **_counter_of_ip(ip)}
+
+
+def _counter_of_ip(ip: str) -> dict[str, int]:
+    return {f"signin-ip:{_digest(ip)}": MAX_FAILURES_PER_IP}
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def take_attempt(counters: dict[str, int]) -> None:
+    """Count an attempt, before it is made: otherwise parallel guesses would pass the limit. Raises LockedOut."""
+    if count_attempt(counters):
+        return
+    log.warning("sign-in locked after too many failures")
+    raise LockedOut(seconds_locked(counters), is_new=_is_first_refusal(next(iter(counters))))
 
 
 def count_attempt(counters: dict[str, int]) -> bool:
@@ -75,6 +82,13 @@ def count_attempt(counters: dict[str, int]) -> bool:
         log.warning("sign-in attempt not counted: Redis does not answer")
         return True
     return all(count <= limit for count, limit in zip(counts, counters.values(), strict=True))
+
+
+def _is_first_refusal(key: str) -> bool:
+    try:
+        return bool(shared_client().set(f"{key}:told", 1, ex=LOCK_SECONDS, nx=True))
+    except RedisError:
+        return False
 
 
 def seconds_locked(counters: dict[str, int]) -> int:

@@ -88,7 +88,7 @@ def subheader(request: HttpRequest) -> str:
 
 def account_menu(request: HttpRequest) -> list[dict[str, str]]:
     """Return the links of the person's menu: another account where there is one, and the password."""
-    links = [{"title": "Change password", "link": reverse("admin:password_change")}]
+    links = [{"title": "You and your sign-in", "link": reverse("console_you")}]
     membership = CURRENT.get()
     if membership is not None and membership.may_administer:
         links.append({"title": "Delete this account", "link": reverse("admin:delete_account")})

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
+from typing import Any
 
 from django.apps import apps
 from django.db import models
@@ -177,8 +178,13 @@ def account_models() -> list[type[models.Model]]:
     return [
         model
         for model in apps.get_models()
-        if model is Account or any(field.attname == "account_id" for field in model._meta.concrete_fields)
+        if model is Account or any(_is_account(field) for field in model._meta.concrete_fields)
     ]
+
+
+def _is_account(field: models.Field[Any, Any]) -> bool:
+    # The library of sign-in has an `account_id` too, of accounts at providers.
+    return field.attname == "account_id" and field.related_model in (None, Account)
 
 
 def _condition(name: str) -> str:

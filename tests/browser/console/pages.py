@@ -50,6 +50,8 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("audit", "admin"),
     ("limits", "reader"),
     ("limits/retention?retention_days=30&retention_history_days=", "admin"),
+    ("you", "reader"),
+    ("you/factor", "reader"),
 )
 
 # Pages of the same parts as one above: looked at when all pages are.

@@ -95,7 +95,7 @@ def test_somebody_who_is_signed_out_is_led_to_the_door(editor: Browser, alice: C
 
     editor.page.context.clear_cookies()
 
-    editor.page.wait_for_url("**/admin/login/**")
+    editor.page.wait_for_url("**/console/sign-in**")
 
 
 def test_the_difference_is_in_sight_beside_four_metrics(editor: Browser, alice: Caller) -> None:

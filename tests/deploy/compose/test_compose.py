@@ -97,13 +97,13 @@ def test_an_experiment_comes_to_its_end(stack: Stack) -> None:
 
 def test_people_sign_in(stack: Stack) -> None:
     with stack.client("") as web:
-        page = web.get("/admin/login/")
+        page = web.get("/console/sign-in")
         token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[0]
         form = {"username": stack.account["EVALSVC_ADMIN_USER"], "password": stack.account["EVALSVC_ADMIN_PASSWORD"]}
         form |= {"csrfmiddlewaretoken": token, "next": "/admin/"}
-        strange = web.post("/admin/login/", data=form, headers={"Origin": "https://elsewhere.example"})
+        strange = web.post("/console/sign-in", data=form, headers={"Origin": "https://elsewhere.example"})
         signed_in = web.post(
-            "/admin/login/", data=form, headers={"Origin": stack.url, "Referer": f"{stack.url}/admin/"}
+            "/console/sign-in", data=form, headers={"Origin": stack.url, "Referer": f"{stack.url}/admin/"}
         )
         assert strange.status_code == 403
         assert (signed_in.status_code, signed_in.headers["Location"]) == (302, "/admin/")

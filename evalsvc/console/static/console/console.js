@@ -180,7 +180,7 @@ document.addEventListener("htmx:responseError", () => announce("The service did 
 document.addEventListener("htmx:afterOnLoad", () => announce(""));
 document.addEventListener("htmx:beforeSwap", (event) => {
     const answered = new URL(event.detail.xhr.responseURL || location.href, location.href).pathname;
-    if (answered.startsWith("/admin/login")) {
+    if (answered.startsWith("/console/sign-in")) {
         event.detail.shouldSwap = false;
         location.reload();
     }

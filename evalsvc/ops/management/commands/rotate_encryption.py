@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.core.management.base import BaseCommand, CommandError
 
+from evalsvc.accounts.signing_in.factors import reencrypt_factors
 from evalsvc.judges.services import reencrypt_secrets
 
 
@@ -15,7 +16,9 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         """Encrypt anew and say how many; fail when some cannot be read, as their keys must not be removed."""
         n, unreadable = reencrypt_secrets()
-        self.stdout.write(f"{n} secrets encrypted with the newest key")
-        if unreadable:
-            ids = ", ".join(map(str, unreadable))
-            raise CommandError(f"No key of ENCRYPTION_KEYS opens the secrets of these connections or webhooks: {ids}")
+        n_factors, people = reencrypt_factors()
+        self.stdout.write(f"{n + n_factors} secrets encrypted with the newest key")
+        lost = [("connections or webhooks", unreadable), ("users, whose second factors they are", people)]
+        told = [f"{whose}: {', '.join(map(str, ids))}" for whose, ids in lost if ids]
+        if told:
+            raise CommandError(f"No key of ENCRYPTION_KEYS opens the secrets of these {'; of these '.join(told)}")

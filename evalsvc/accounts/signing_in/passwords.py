@@ -1,0 +1,33 @@
+"""Passwords: changed by whoever knows the old one. All other sessions end with it."""
+
+from __future__ import annotations
+
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in.sessions import end_sessions, note_session
+from evalsvc.accounts.signing_in.trail import record_of_person
+
+
+def password_faults(user: User, password: str, again: str) -> list[str]:
+    """Return what is wrong with a new password, in sentences."""
+    if password != again:
+        return ["The two passwords differ."]
+    try:
+        validate_password(password, user)
+    except ValidationError as exc:
+        return list(exc.messages)
+    return []
+
+
+def change_password(request: HttpRequest, *, user: User, password: str) -> None:
+    """Set a new password for whoever is signed in; their other sessions end, and this one goes on under a new key."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    update_session_auth_hash(request, user)
+    end_sessions(user=user, but=request.session.session_key)
+    note_session(request, user)
+    record_of_person(user, "password.changed")

@@ -1,0 +1,151 @@
+"""Single sign-on by OpenID Connect: what is said to the provider, and what is believed of its answer.
+
+The library speaks the protocol: state, PKCE, the exchange of the code. What an ID token must hold is checked here, as
+the library trusts a token that it has fetched itself without looking at its signature, and knows no nonce.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import jwt
+import requests
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.internal import statekit
+from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from evalsvc.outbound.for_requests import GuardedSession
+
+BACK = "console_sso_back"
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Of public keys only: with a secret for a key, whoever knows the client's could write tokens."""
+CLOCKS_DIFFER_SECONDS = 60
+FAILURES = (requests.RequestException, OAuth2Error, jwt.PyJWTError, KeyError, ValueError, TypeError)
+"""What goes wrong when a provider cannot be reached, or answers something else than it should."""
+
+
+class ProviderRefused(Exception):
+    """Nobody is signed in; the message says why, to the person."""
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    """The one provider, as the settings say, reached as all other servers are."""
+
+    def get_requests_session(self) -> GuardedSession:
+        """Return what calls go through."""
+        return GuardedSession()
+
+    def get_provider(self, request: HttpRequest, provider: object, client_id: object = None) -> Provider:
+        """Return the provider of the settings."""
+        facts = {
+            "server_url": settings.OIDC_ISSUER.rstrip("/"),
+            "oauth_pkce_enabled": True,
+            "scope": settings.OIDC_SCOPES,
+        }
+        app = SocialApp(
+            provider="openid_connect",
+            provider_id="oidc",
+            name=settings.OIDC_LABEL,
+            client_id=settings.OIDC_CLIENT_ID,
+            secret=settings.OIDC_CLIENT_SECRET,
+            settings=facts,
+        )
+        return Provider(request, app=app)
+
+
+class Protocol(OpenIDConnectOAuth2Adapter):
+    """The library's part of the protocol, with an address of ours to come back to, and a check of the ID token."""
+
+    def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
+        """Return where the provider leads people back to: at the configured address, whatever the Host header says."""
+        return f"{settings.PUBLIC_URL}{reverse(BACK)}"
+
+    @property
+    def openid_config(self) -> dict[str, Any]:
+        """Return what the provider says of itself; it must be the one of the settings."""
+        found: dict[str, Any] = super().openid_config
+        if found["issuer"].rstrip("/") != settings.OIDC_ISSUER.rstrip("/"):
+            raise OAuth2Error("another issuer")
+        return found
+
+    def claims(self, answer: dict[str, Any], *, nonce: str) -> dict[str, Any]:
+        """Return what the provider says of the person: from the ID token, and from userinfo what is not in there."""
+        token = answer["id_token"]
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key=self._key_of(token),
+            algorithms=ALGORITHMS,
+            issuer=self.openid_config["issuer"],
+            audience=settings.OIDC_CLIENT_ID,
+            leeway=CLOCKS_DIFFER_SECONDS,
+            options={"require": ["iss", "aud", "exp", "iat", "sub"]},
+        )
+        if not secrets.compare_digest(str(claims.get("nonce", "")), nonce):
+            raise OAuth2Error("another nonce")
+        if claims.get("azp", settings.OIDC_CLIENT_ID) != settings.OIDC_CLIENT_ID:
+            raise OAuth2Error("a token for another client")
+        more = self._fetch_user_info(answer["access_token"]) if "userinfo_endpoint" in self.openid_config else {}
+        if more and more["sub"] != claims["sub"]:
+            raise OAuth2Error("userinfo of somebody else")
+        return {**more, **claims}
+
+    def _key_of(self, token: str) -> Any:
+        with ProviderAdapter().get_requests_session() as session:
+            answer = session.get(self.openid_config["jwks_uri"])
+        answer.raise_for_status()
+        kid = jwt.get_unverified_header(token).get("kid")
+        keys = [key for key in jwt.PyJWKSet.from_dict(answer.json()).keys if kid in (None, key.key_id)]
+        if len(keys) != 1:
+            raise OAuth2Error("no key of that id")
+        return keys[0]
+
+
+class Provider(OpenIDConnectProvider):
+    """The provider, speaking so."""
+
+    oauth2_adapter_class = Protocol
+
+
+def is_configured() -> bool:
+    """Say whether there is a single sign-on."""
+    return bool(settings.OIDC_ISSUER and settings.OIDC_CLIENT_ID and settings.PUBLIC_URL)
+
+
+def leave(request: HttpRequest, *, then: str) -> HttpResponse:
+    """Lead to the provider, and keep in this browser's session what its answer must fit."""
+    provider, nonce = _provider(request), secrets.token_urlsafe(24)
+    try:
+        response: HttpResponse = provider.redirect(
+            request, "login", next_url=then, auth_params={"nonce": nonce}, nonce=nonce
+        )
+    except FAILURES as exc:
+        raise ProviderRefused(f"{settings.OIDC_LABEL} does not answer as it should. Try again later.") from exc
+    return response
+
+
+def come_back(request: HttpRequest) -> tuple[dict[str, Any], str]:
+    """Return what the provider says of the person, and where they wanted to go; raises ProviderRefused."""
+    provider = _provider(request)
+    state = statekit.unstash_state(request, provider_id=provider.sub_id, state_id=request.GET.get("state", ""))
+    if state is None:
+        raise ProviderRefused("This sign-in was not begun in this browser, or it took longer than ten minutes.")
+    if "code" not in request.GET:
+        raise ProviderRefused(f"{settings.OIDC_LABEL} has not let you in.")
+    protocol = provider.get_oauth2_adapter(request)
+    try:
+        client = protocol.get_client(request, provider.app)
+        answer = client.get_access_token(request.GET["code"], pkce_code_verifier=state["pkce_code_verifier"])
+        return protocol.claims(answer, nonce=state["nonce"]), state.get("next") or ""
+    except FAILURES as exc:
+        raise ProviderRefused(f"The answer of {settings.OIDC_LABEL} cannot be believed. Try again.") from exc
+
+
+def _provider(request: HttpRequest) -> Provider:
+    return ProviderAdapter(request).get_provider(request, "oidc")

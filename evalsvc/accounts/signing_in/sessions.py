@@ -1,0 +1,108 @@
+"""The sessions of a person: noted when they begin and while they are used, listed, ended.
+
+Django's session holds who is signed in; the library's table beside it says since when, from where and with what.
+A session is ended by deleting Django's row, so that the next request with it finds nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from allauth.usersessions.models import UserSession
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db import connections
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from evalsvc.accounts.access.signin import caller_ip
+from evalsvc.accounts.models import User
+from evalsvc.infra.cache import BoundedCache
+from evalsvc.tenancy.scope import current_role
+
+SEEN_EVERY_SECONDS = 300
+"""A session that is used is noted this often by each process, and in between costs no query."""
+MAX_AGENT = 200
+NOTE = """
+INSERT INTO usersessions_usersession AS s (user_id, session_key, ip, user_agent, created_at, last_seen_at, data)
+VALUES (%s, %s, %s, %s, statement_timestamp(), statement_timestamp(), '{}')
+ON CONFLICT (session_key) DO UPDATE
+SET user_id = excluded.user_id, ip = excluded.ip, user_agent = excluded.user_agent, last_seen_at = excluded.last_seen_at
+"""
+"""By hand, as the ORM would open a transaction around it: three round trips for one."""
+_noted: BoundedCache[str, bool] = BoundedCache(10_000, seconds=lambda: SEEN_EVERY_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSession:
+    """A session, as its owner is shown it."""
+
+    id: int
+    began_at: datetime
+    seen_at: datetime
+    address: str
+    browser: str
+    is_this: bool
+
+
+def begin_session(request: HttpRequest, user: User) -> None:
+    """Note a session that has just begun, and forget those of the person that are over."""
+    _rows(user).exclude(_is_alive()).delete()
+    note_session(request, user)
+
+
+def note_session(request: HttpRequest, user: User) -> None:
+    """Note that a session is used, in one statement; nothing where this process has done so a moment ago."""
+    key = request.session.session_key
+    if key is None or _noted.get(key):
+        return
+    address = caller_ip(request) or "0.0.0.0"  # noqa: S104  # nosec B104  nobody listens there
+    agent = request.headers.get("User-Agent", "")[:MAX_AGENT]
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(NOTE, [user.pk, key, address, agent])
+    _noted.put(key, True)
+
+
+def list_sessions(*, user: User, current: str | None) -> list[PersonSession]:
+    """Return the person's sessions, the one that was used last first."""
+    return [
+        PersonSession(row.pk, row.created_at, row.last_seen_at, row.ip, row.user_agent, row.session_key == current)
+        for row in _rows(user).filter(_is_alive()).order_by("-last_seen_at", "-pk")[:100]
+    ]
+
+
+def end_session(*, user: User, id: int) -> bool:
+    """End one session of the person; False for one that is not theirs, or over."""
+    keys = list(_rows(user).filter(pk=id).values_list("session_key", flat=True))
+    return bool(_end(keys))
+
+
+def end_sessions(*, user: User, but: str | None = None) -> int:
+    """End all sessions of the person but one; return how many that were."""
+    noted = set(_rows(user).values_list("session_key", flat=True))
+    return _end([key for key in noted | set(_unnoted_of(user)) if key != but])
+
+
+def _end(keys: list[str]) -> int:
+    n, _ = Session.objects.filter(session_key__in=keys).delete()
+    UserSession.objects.filter(session_key__in=keys).delete()
+    return n
+
+
+def _unnoted_of(user: User) -> Iterator[str]:
+    """Yield sessions that began before sessions were noted, and were not used since. Only their contents say whose."""
+    noted = UserSession.objects.filter(session_key=OuterRef("session_key"))
+    for row in Session.objects.exclude(Exists(noted)).filter(expire_date__gt=timezone.now()).iterator():
+        if row.get_decoded().get(SESSION_KEY) == str(user.pk):
+            yield row.session_key
+
+
+def _rows(user: User) -> QuerySet[UserSession]:
+    return UserSession.objects.filter(user_id=user.pk)
+
+
+def _is_alive() -> Exists:
+    return Exists(Session.objects.filter(session_key=OuterRef("session_key"), expire_date__gt=timezone.now()))

@@ -1,0 +1,112 @@
+"""The steps of a sign-in: the password, then the code of whoever has a second factor, then a session.
+
+What lies between two steps is in the session of a browser that is nobody's yet, for ten minutes at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from allauth.account.internal.flows.login import (
+    get_authentication_records,
+    perform_login,
+    perform_password_login,
+    record_authentication,
+)
+from allauth.account.models import Login
+from allauth.account.stages import LoginStage, LoginStageController
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from evalsvc.accounts.access.signin import (
+    LockedOut,
+    caller_ip,
+    clear_failures,
+    code_counters,
+    lockout_counters,
+    take_attempt,
+)
+from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in.factors import has_factor, take_code
+from evalsvc.accounts.signing_in.library import FACTOR_STAGE
+from evalsvc.accounts.signing_in.trail import record_lock
+
+Found = TypeVar("Found")
+RECENT_SECONDS = 600
+"""Whoever has neither a password nor a second factor here proves themselves by a sign-in that is no older."""
+
+
+def check_password(request: HttpRequest, *, email: str, password: str) -> User | None:
+    """Return whose e-mail address and password these are; None for nobody's. Raises LockedOut.
+
+    Somebody unknown, somebody switched off and a wrong password take as long, and look the same.
+    """
+
+    def found() -> User | None:
+        user = authenticate(request, username=email, password=password)
+        return user if isinstance(user, User) and user.is_staff else None
+
+    return _tried(request, email, lockout_counters(email, caller_ip(request)), found)
+
+
+def check_code(request: HttpRequest, *, user: User, code: str) -> str | None:
+    """Use a code of the second factor up and return its kind; None for a wrong one. Raises LockedOut."""
+    counters = code_counters(user.pk, caller_ip(request))
+    return _tried(request, user.email, counters, lambda: take_code(user=user, code=code))
+
+
+def _tried(
+    request: HttpRequest, email: str, counters: dict[str, int], check: Callable[[], Found | None]
+) -> Found | None:
+    try:
+        take_attempt(counters)
+    except LockedOut as locked:
+        if locked.is_new:
+            record_lock(email, address=caller_ip(request))
+        raise
+    found = check()
+    if found is not None:
+        clear_failures(counters)
+    return found
+
+
+def begin(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
+    """Go on from the right password: to the code, or into the service and on to the page `then`."""
+    login = Login(user=user, redirect_url=then, email=user.email)
+    return perform_password_login(request, {"email": user.email}, login)
+
+
+def begin_from_provider(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
+    """Go on from a provider's word, likewise: a second factor that the person has set up here is asked for too."""
+    request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3600)
+    record_authentication(request, user, method="provider")
+    response: HttpResponse = perform_login(request, Login(user=user, redirect_url=then, email=user.email))
+    return response
+
+
+def pending(request: HttpRequest) -> LoginStage | None:
+    """Return the sign-in of this browser that waits for a code."""
+    return LoginStageController.enter(request, FACTOR_STAGE)
+
+
+def finish(request: HttpRequest, stage: LoginStage, kind: str) -> HttpResponse:
+    """Let in whoever had the code."""
+    record_authentication(request, stage.login.user, method="mfa", type=kind)
+    response: HttpResponse = stage.exit()
+    return response
+
+
+def proves_themselves(request: HttpRequest, user: User, *, password: str, code: str) -> bool:
+    """Say whether whoever is signed in is still that person: before they change how they sign in. Raises LockedOut.
+
+    By the password; without one by a code; without either by a sign-in a short while ago.
+    """
+    if user.has_usable_password():
+        return check_password(request, email=user.email, password=password) is not None
+    if has_factor(user):
+        return check_code(request, user=user, code=code) is not None
+    began = [record["at"] for record in get_authentication_records(request, user)]
+    return bool(began) and timezone.now().timestamp() - max(began) < RECENT_SECONDS

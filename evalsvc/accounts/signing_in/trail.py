@@ -1,0 +1,35 @@
+"""What people do about their own sign-in, in the audit trail of each account that they belong to, and in the log."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db.models.functions import Lower
+
+from evalsvc.accounts.models import Account, User
+from evalsvc.accounts.selectors import list_memberships
+from evalsvc.accounts.services import record_audit
+from evalsvc.tenancy.scope import account_scope
+
+log = logging.getLogger(__name__)
+
+
+def record_of_person(user: User, action: str, *, actor: str = "", **detail: str | int | bool | None) -> None:
+    """Write what was done; who belongs to no account leaves a line in the log alone."""
+    log.info("%s user:%s", action, user.pk)
+    for account_id, *_ in list_memberships(user=user):
+        with account_scope(account_id):
+            record_audit(
+                account=Account(pk=account_id),
+                actor=actor or f"user:{user.pk}",
+                action=action,
+                target=user.email,
+                **detail,
+            )
+
+
+def record_lock(email: str, *, address: str) -> None:
+    """Write that somebody is locked out; of an address that is nobody's there is the line in the log."""
+    user = User.objects.annotate(lower=Lower("email")).filter(lower=email.lower()).first()
+    if user is not None:
+        record_of_person(user, "signin.locked", actor="system", address=address)

@@ -1,0 +1,1 @@
+"""The door: password, code of the second factor."""

@@ -1,0 +1,49 @@
+"""Single sign-on: to the provider, and back from it."""
+
+from __future__ import annotations
+
+import logging
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+
+from evalsvc.accounts.signing_in.provider import ProviderRefused, come_back, is_configured, leave
+from evalsvc.accounts.signing_in.roles import admit
+from evalsvc.accounts.signing_in.steps import begin_from_provider
+from evalsvc.console.access import console_message
+from evalsvc.console.pages.signin.views import door_page
+from evalsvc.console.parts.addresses import safe_next
+
+log = logging.getLogger(__name__)
+
+
+@door_page
+def to_provider(request: HttpRequest) -> HttpResponse:
+    """Lead to the provider.
+
+    A link, not a form: browsers hold the redirects of a form to `form-action 'self'`. Nothing but a sign-in that the
+    person's own browser must finish comes of it.
+    """
+    if not is_configured():
+        raise Http404
+    try:
+        return leave(request, then=safe_next(request, reverse("console_home")))
+    except ProviderRefused as refused:
+        return _refused(request, refused)
+
+
+@door_page
+def from_provider(request: HttpRequest) -> HttpResponse:
+    """Take what the provider says, and let in whom it names."""
+    if not is_configured():
+        raise Http404
+    try:
+        claims, then = come_back(request)
+        return begin_from_provider(request, admit(claims), then=then or reverse("console_home"))
+    except ProviderRefused as refused:
+        return _refused(request, refused)
+
+
+def _refused(request: HttpRequest, refused: ProviderRefused) -> HttpResponse:
+    log.warning("single sign-on refused: %s (%s)", refused, type(refused.__cause__).__name__)
+    return console_message(request, status=403, title="You are not signed in", detail=str(refused))

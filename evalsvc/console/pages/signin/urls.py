@@ -1,0 +1,13 @@
+"""Addresses of signing in. The library leads to two of them by the names that it gives them."""
+
+from django.urls import path
+
+from evalsvc.console.pages.signin.single import from_provider, to_provider
+from evalsvc.console.pages.signin.views import second_factor, sign_in
+
+urlpatterns = [
+    path("sign-in", sign_in, name="account_login"),
+    path("sign-in/code", second_factor, name="mfa_authenticate"),
+    path("sign-in/provider", to_provider, name="console_sso"),
+    path("sign-in/provider/back", from_provider, name="console_sso_back"),
+]

@@ -1,0 +1,90 @@
+"""The door of all pages, the admin's too: a password, and a code of whoever has a second factor."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.accounts.access.signin import LockedOut
+from evalsvc.accounts.signing_in import provider, steps
+from evalsvc.accounts.signing_in.library import with_library
+from evalsvc.console.parts.addresses import safe_next
+
+WRONG = "E-mail address and password do not match, or this person may not sign in."
+WRONG_CODE = "That is not a code that can be used now. An app's code is good once, and for half a minute."
+
+
+def door_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make a view a page of the door: for people who are not signed in; kept by nobody; too many attempts are 429."""
+
+    @with_library
+    @functools.wraps(view)
+    @sensitive_post_parameters("password", "code", "again")
+    @require_http_methods(["GET", "POST"])
+    def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if request.user.is_authenticated:
+            response: HttpResponse = redirect(safe_next(request, reverse("console_home")))
+        else:
+            response = view(request, *args, **kwargs)
+        add_never_cache_headers(response)
+        return response
+
+    return answer
+
+
+@door_page
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """Ask for e-mail address and password."""
+    if request.method != "POST":
+        return _sign_in_form(request)
+    email, password = request.POST.get("username", "").strip(), request.POST.get("password", "")
+    try:
+        user = steps.check_password(request, email=email, password=password)
+    except LockedOut as locked:
+        return too_many(_sign_in_form(request, str(locked), status=429), locked)
+    if user is None:
+        return _sign_in_form(request, WRONG)
+    return steps.begin(request, user, then=safe_next(request, reverse("console_home")))
+
+
+@door_page
+def second_factor(request: HttpRequest) -> HttpResponse:
+    """Ask for a code of the app, or a recovery code."""
+    stage = steps.pending(request)
+    if stage is None:
+        return redirect("account_login")
+    if request.method != "POST":
+        return _code_form(request)
+    try:
+        kind = steps.check_code(request, user=stage.login.user, code=request.POST.get("code", ""))
+    except LockedOut as locked:
+        return too_many(_code_form(request, str(locked), status=429), locked)
+    return steps.finish(request, stage, kind) if kind else _code_form(request, WRONG_CODE)
+
+
+def too_many(response: HttpResponse, locked: LockedOut) -> HttpResponse:
+    """Say in how many seconds there are attempts again."""
+    response.headers["Retry-After"] = str(locked.seconds)
+    return response
+
+
+def _sign_in_form(request: HttpRequest, error: str = "", *, status: int = 200) -> HttpResponse:
+    context = {
+        "error": error,
+        "email": request.POST.get("username", ""),
+        "next": safe_next(request, ""),
+        "provider": settings.OIDC_LABEL if provider.is_configured() else "",
+    }
+    return render(request, "console/signin/sign_in.html", context, status=status)
+
+
+def _code_form(request: HttpRequest, error: str = "", *, status: int = 200) -> HttpResponse:
+    return render(request, "console/signin/code.html", {"error": error}, status=status)

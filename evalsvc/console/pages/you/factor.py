@@ -1,0 +1,97 @@
+"""Set the second factor up, make new recovery codes, switch it off."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_POST
+
+from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in import factors
+from evalsvc.accounts.signing_in.library import FactorAdapter
+from evalsvc.accounts.signing_in.sessions import end_sessions
+from evalsvc.accounts.signing_in.trail import record_of_person
+from evalsvc.console.access import PageRefused
+from evalsvc.console.pages.you.drawing import qr_code
+from evalsvc.console.pages.you.personal import person_of, personal_page, proof_label, require_proof
+from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret, decrypt, encrypt
+
+PENDING = "factor_secret"
+"""Where the session keeps the secret that is being set up, encrypted as it will be stored."""
+NO_KEYS = "The operator has not set ENCRYPTION_KEYS, without which no secret is stored."
+
+
+@require_http_methods(["GET", "POST"])
+@personal_page
+def set_up_factor(request: HttpRequest) -> HttpResponse:
+    """Show a secret as a picture and take the first code of it."""
+    user = person_of(request)
+    if factors.has_factor(user):
+        return redirect("console_you")
+    secret = _pending_secret(request)
+    if request.method != "POST":
+        return _set_up_form(request, user, secret)
+    require_proof(request)
+    codes = factors.switch_on(user=user, secret=secret, code=request.POST.get("code", ""))
+    if codes is None:
+        return _set_up_form(
+            request, user, secret, "That is not the code that the app shows now. Is your phone's clock right?"
+        )
+    del request.session[PENDING]
+    end_sessions(user=user, but=request.session.session_key)
+    record_of_person(user, "factor.switched_on")
+    return _show_codes(request, codes, "Your second factor is on")
+
+
+@require_POST
+@personal_page
+def renew_recovery_codes(request: HttpRequest) -> HttpResponse:
+    """Show new recovery codes; the old ones are refused from now on."""
+    user = person_of(request)
+    require_proof(request)
+    codes = factors.renew_codes(user=user)
+    if codes is None:
+        return redirect("console_you")
+    record_of_person(user, "factor.codes_renewed")
+    return _show_codes(request, codes, "New recovery codes")
+
+
+@require_POST
+@personal_page
+def switch_factor_off(request: HttpRequest) -> HttpResponse:
+    """Ask for no code any more."""
+    user = person_of(request)
+    require_proof(request)
+    if factors.switch_off(user=user):
+        record_of_person(user, "factor.switched_off")
+        messages.success(request, "Your second factor is off. A password is enough to sign in as you.")
+    return redirect("console_you")
+
+
+def _pending_secret(request: HttpRequest) -> str:
+    try:
+        if kept := request.session.get(PENDING):
+            try:
+                return decrypt(kept.encode()).decode()
+            except UnreadableSecret:
+                pass
+        secret = factors.new_secret()
+        request.session[PENDING] = encrypt(secret.encode()).decode()
+    except NoEncryptionKeys:
+        raise PageRefused(503, "No second factor here", NO_KEYS) from None
+    return secret
+
+
+def _set_up_form(request: HttpRequest, user: User, secret: str, error: str = "") -> HttpResponse:
+    picture: SafeString = qr_code(FactorAdapter().build_totp_url(user, secret), f"QR code for {user.email}")
+    parts = [secret[at : at + 4] for at in range(0, len(secret), 4)]
+    context: dict[str, object] = {"picture": picture, "secret": " ".join(parts), "error": error}
+    context |= {"person": user, "proof": proof_label(user)}
+    return render(request, "console/you/factor.html", context)
+
+
+def _show_codes(request: HttpRequest, codes: list[str], title: str) -> HttpResponse:
+    shown = "\n".join(f"{code[:5]}-{code[5:]}" for code in codes)
+    return render(request, "console/you/codes.html", {"codes": shown, "title": title})

@@ -1,0 +1,72 @@
+"""What the pages of a person share: they are open without an account, and changes ask who is there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.debug import sensitive_post_parameters
+
+from evalsvc.accounts.access.signin import LockedOut
+from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in.factors import has_factor
+from evalsvc.accounts.signing_in.library import with_library
+from evalsvc.accounts.signing_in.steps import proves_themselves
+from evalsvc.console.access import READER, PageRefused, console_message, console_page, looked_at, sign_in_first
+
+View = Callable[..., HttpResponse]
+NOT_PROVEN = "Nothing was changed: that is not your password, or not a code that can be used now."
+
+
+class NotProven(Exception):
+    """The password, or the code, was wrong."""
+
+
+def personal_page(view: View) -> View:
+    """Make a view a page about whoever is signed in, with the console around it where they have an account."""
+    in_console = console_page(write=READER, scoped=False)(view)
+
+    @with_library
+    @functools.wraps(view)
+    @sensitive_post_parameters()
+    def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return sign_in_first(request)
+        try:
+            response = (in_console if looked_at(request) else view)(request, *args, **kwargs)
+        except NotProven:
+            messages.error(request, NOT_PROVEN)
+            response = redirect("console_you")
+        except PageRefused as refused:
+            response = console_message(request, status=refused.status, title=refused.title, detail=refused.detail)
+        except LockedOut as locked:
+            response = console_message(request, status=429, title="Too many failed attempts", detail=str(locked))
+            response.headers["Retry-After"] = str(locked.seconds)
+        add_never_cache_headers(response)
+        return response
+
+    return answer
+
+
+def person_of(request: HttpRequest) -> User:
+    """Return who is signed in."""
+    assert isinstance(request.user, User)  # noqa: S101  the decorator has led everybody else to the door
+    return request.user
+
+
+def proof_label(user: User) -> str:
+    """Name what a change asks for: the password, or where the person has none here a code; nothing is empty."""
+    if user.has_usable_password():
+        return "Your password"
+    return "A code of your app" if has_factor(user) else ""
+
+
+def require_proof(request: HttpRequest) -> None:
+    """Let only the person themselves go on, not whoever has found their browser open; raises NotProven or LockedOut."""
+    proof = request.POST.get("proof", "")
+    if not proves_themselves(request, person_of(request), password=proof, code=proof):
+        raise NotProven

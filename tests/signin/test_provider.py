@@ -1,0 +1,313 @@
+"""Single sign-on against a real provider on this machine: whom it lets in, and what is not believed."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import jwt
+import oidc_provider_mock
+import pytest
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.test import Client, override_settings
+
+from evalsvc.accounts.models import Member, User
+from tests.admin.conftest import PASSWORD, join, new_user
+from tests.conftest import Caller
+from tests.signin.conftest import SIGN_IN, YOU, Clock, Somebody, is_signed_in
+
+START, BACK = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/back"
+PUBLIC = "https://evals.example.com"
+EXCHANGE = "allauth.socialaccount.providers.oauth2.client.OAuth2Client.get_access_token"
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
+        with oidc_provider_mock.run_server_in_thread() as server:
+            yield f"http://localhost:{server.server_port}"
+
+
+@pytest.fixture(autouse=True)
+def configured(issuer: str, alice: Caller) -> Iterator[None]:
+    roles = [("eval-admins", alice.account.name, "admin"), ("staff", alice.account.name, "reader")]
+    known = {"OIDC_ISSUER": issuer, "OIDC_CLIENT_ID": "evalsvc", "OIDC_CLIENT_SECRET": "s", "OIDC_ROLES": roles}
+    with override_settings(PUBLIC_URL=PUBLIC, **known):
+        yield
+
+
+@dataclass
+class Visitor:
+    """Somebody whom the provider knows."""
+
+    issuer: str
+    claims: dict[str, Any] = field(default_factory=dict)
+    sub: str = field(default_factory=lambda: uuid.uuid4().hex)
+    client: Client = field(default_factory=Client)
+
+    def __post_init__(self) -> None:
+        self.email = f"{self.sub[:12]}@corp.example"
+
+    def know(self, **claims: Any) -> None:
+        """Tell the provider what it is to say."""
+        said = {"email": self.email, "email_verified": True, "groups": ["staff"], **claims}
+        httpx.put(f"{self.issuer}/users/{self.sub}", json=said).raise_for_status()
+
+    def leave(self, **query: str) -> str:
+        return str(self.client.get(START, query)["Location"])
+
+    def agree(self, address: str) -> dict[str, str]:
+        """Sign in at the provider; return what it sends along on the way back."""
+        answer = httpx.post(address, data={"sub": self.sub})
+        assert answer.status_code in (302, 303), answer.text
+        assert answer.headers["Location"].startswith(f"{PUBLIC}{BACK}?")
+        return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["Location"]).query).items()}
+
+    def sign_in(self, **query: str) -> Any:
+        return self.client.get(BACK, self.agree(self.leave(**query)))
+
+    @property
+    def user(self) -> User:
+        return User.objects.get(email=self.email)
+
+    def role_in(self, caller: Caller) -> str | None:
+        rows = Member.objects.using("system").filter(account=caller.account, user__email=self.email)
+        return rows.values_list("role", flat=True).first()
+
+
+@pytest.fixture
+def ben(issuer: str) -> Visitor:
+    visitor = Visitor(issuer)
+    visitor.know()
+    return visitor
+
+
+def assert_refused(answer: Any, why: str) -> None:
+    assert answer.status_code == 403, answer.status_code
+    assert why in answer.content.decode()
+
+
+def test_a_role_there_is_a_membership_here(ben: Visitor, alice: Caller) -> None:
+    answer = ben.sign_in(next="/console/kit")
+
+    assert (answer.status_code, answer["Location"]) == (302, "/console/kit")
+    assert (is_signed_in(ben.client), ben.role_in(alice)) == (True, "reader")
+    assert not ben.user.has_usable_password() and not ben.user.is_superuser
+    assert 0 < ben.client.session.get_expiry_age() <= 12 * 3600
+
+
+def test_it_asks_by_state_nonce_and_challenge(ben: Visitor) -> None:
+    asked = parse_qs(urlsplit(ben.leave()).query)
+
+    assert asked["redirect_uri"] == [f"{PUBLIC}{BACK}"], "whatever the Host header says"
+    assert asked["code_challenge_method"] == ["S256"] and len(asked["code_challenge"][0]) >= 43
+    assert len(asked["nonce"][0]) >= 32 and len(asked["state"][0]) >= 16
+
+
+def test_the_highest_role_counts(ben: Visitor, alice: Caller) -> None:
+    ben.know(groups=["eval-admins", "staff", "chess"])
+    ben.sign_in()
+
+    assert ben.role_in(alice) == "admin"
+
+
+def test_a_role_that_is_gone_is_taken_back(ben: Visitor, alice: Caller) -> None:
+    ben.sign_in()
+    ben.know(groups=["chess"])
+    ben.client.logout()
+
+    assert_refused(ben.sign_in(), "names no role")
+    assert (ben.role_in(alice), is_signed_in(ben.client)) == (None, False)
+
+
+def test_a_lower_role_takes_the_place_of_a_higher(ben: Visitor, alice: Caller) -> None:
+    ben.know(groups=["eval-admins"])
+    ben.sign_in()
+    ben.know(groups=["staff"])
+    ben.client.logout()
+    ben.sign_in()
+
+    assert ben.role_in(alice) == "reader"
+
+
+def test_what_an_operator_gave_stays(ben: Visitor, alice: Caller, charlie: Caller) -> None:
+    ben.sign_in()
+    join(ben.user, charlie.account, "editor")
+    ben.know(groups=[])
+    ben.client.logout()
+    ben.sign_in()
+
+    assert (ben.role_in(alice), ben.role_in(charlie)) == (None, "editor")
+
+
+@pytest.mark.parametrize("groups", [[], ["chess"], None, {"staff": True}, [["staff"]]])
+def test_whoever_has_no_role_gets_nothing(ben: Visitor, groups: Any) -> None:
+    ben.know(groups=groups)
+
+    assert_refused(ben.sign_in(), "names no role")
+    assert not User.objects.filter(email=ben.email).exists()
+
+
+@pytest.mark.parametrize("verified", [False, None, "false"])
+def test_an_unverified_address_is_refused(ben: Visitor, verified: Any) -> None:
+    ben.know(email_verified=verified)
+
+    assert_refused(ben.sign_in(), "not verified")
+    assert not User.objects.filter(email=ben.email).exists()
+
+
+def test_it_becomes_nobody_who_is_here_already(ben: Visitor) -> None:
+    type(new_user()).objects.create_user(ben.email, is_staff=True)
+
+    assert_refused(ben.sign_in(), "already")
+
+
+def test_it_is_linked_where_the_operator_says_so(ben: Visitor, alice: Caller) -> None:
+    user = User.objects.create_user(ben.email, is_staff=True)
+    with override_settings(OIDC_LINK_BY_EMAIL=True):
+        assert ben.sign_in().status_code == 302
+
+    assert (ben.user.pk, ben.role_in(alice)) == (user.pk, "reader")
+
+
+def test_it_becomes_no_operator(ben: Visitor) -> None:
+    User.objects.create_user(ben.email, is_staff=True, is_superuser=True)
+    with override_settings(OIDC_LINK_BY_EMAIL=True):
+        assert_refused(ben.sign_in(), "already")
+
+
+def test_whoever_is_switched_off_here_stays_out(ben: Visitor) -> None:
+    ben.sign_in()
+    User.objects.filter(email=ben.email).update(is_active=False)
+    ben.client = Client()
+
+    assert_refused(ben.sign_in(), "switched you off")
+
+
+def test_a_second_factor_here_is_asked_for_too(ben: Visitor, clock: Clock) -> None:
+    from evalsvc.accounts.signing_in.factors import format_hotp_value, hotp_value, new_secret, switch_on
+
+    ben.sign_in()
+    secret = new_secret()
+    step = int(clock.now) // 30
+    assert switch_on(user=ben.user, secret=secret, code=format_hotp_value(hotp_value(secret, step)))
+    ben.client = Client()
+
+    assert ben.sign_in()["Location"] == f"{SIGN_IN}/code"
+    assert not is_signed_in(ben.client)
+
+
+def test_a_state_of_another_browser_is_refused(ben: Visitor) -> None:
+    sent = ben.agree(ben.leave())
+
+    assert_refused(Client().get(BACK, sent), "not begun in this browser")
+    assert_refused(ben.client.get(BACK, {**sent, "state": "x" * 16}), "not begun in this browser")
+
+
+def test_a_state_is_good_once(ben: Visitor) -> None:
+    sent = ben.agree(ben.leave())
+    ben.client.get(BACK, sent)
+    ben.client.logout()
+
+    assert_refused(ben.client.get(BACK, sent), "not begun in this browser")
+
+
+def test_another_nonce_is_refused(ben: Visitor) -> None:
+    address = ben.leave()
+    nonce = parse_qs(urlsplit(address).query)["nonce"][0]
+
+    assert_refused(ben.client.get(BACK, ben.agree(address.replace(nonce, "a" * 32))), "cannot be believed")
+
+
+def token_for(visitor: Visitor, client_id: str, nonce: str) -> dict[str, Any]:
+    """What the provider gives another client that the person signs in to."""
+    query = {"client_id": client_id, "redirect_uri": f"{PUBLIC}{BACK}", "response_type": "code", "nonce": nonce}
+    asked = httpx.Request("GET", f"{visitor.issuer}/oauth2/authorize", params={**query, "scope": "openid email"})
+    code = visitor.agree(str(asked.url))["code"]
+    sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": f"{PUBLIC}{BACK}"}
+    answer = httpx.post(f"{visitor.issuer}/oauth2/token", data={**sent, "client_id": client_id, "client_secret": "s"})
+    return dict(answer.json())
+
+
+def test_a_token_for_another_audience_is_refused(ben: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = ben.leave()
+    foreign = token_for(ben, "another-client", parse_qs(urlsplit(address).query)["nonce"][0])
+    monkeypatch.setattr(EXCHANGE, lambda *args, **fields: foreign)
+
+    assert_refused(ben.client.get(BACK, ben.agree(address)), "cannot be believed")
+
+
+@pytest.mark.parametrize("tampered", ["signature", "algorithm", "secret"])
+def test_a_token_that_somebody_wrote_is_refused(
+    ben: Visitor, issuer: str, tampered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = ben.leave()
+    nonce = parse_qs(urlsplit(address).query)["nonce"][0]
+    now = int(time.time())
+    claims = {"iss": issuer, "aud": "evalsvc", "sub": ben.sub, "iat": now, "exp": now + 60, "nonce": nonce}
+    real = token_for(ben, "evalsvc", nonce)
+    head, body, _ = real["id_token"].split(".")
+    written = {
+        "signature": f"{head}.{body}.{'A' * 342}",
+        "algorithm": jwt.encode(claims, None, algorithm="none"),
+        "secret": jwt.encode(claims, "s" * 32, algorithm="HS256"),
+    }
+    monkeypatch.setattr(EXCHANGE, lambda *args, **fields: {**real, "id_token": written[tampered]})
+
+    assert_refused(ben.client.get(BACK, ben.agree(address)), "cannot be believed")
+
+
+def test_a_token_of_another_issuer_is_refused(ben: Visitor, issuer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider names itself by the address that it is called at, so that it is two with one key."""
+    with override_settings(OIDC_ISSUER=issuer.replace("localhost", "127.0.0.1")):
+        address = ben.leave()
+        nonce = parse_qs(urlsplit(address).query)["nonce"][0]
+        foreign = token_for(ben, "evalsvc", nonce)
+        assert "localhost" in str(jwt.decode(foreign["id_token"], options={"verify_signature": False})["iss"])
+        monkeypatch.setattr(EXCHANGE, lambda *args, **fields: foreign)
+
+        assert_refused(ben.client.get(BACK, ben.agree(address)), "cannot be believed")
+
+
+def test_a_provider_that_names_itself_otherwise_is_none(ben: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"issuer": "https://evil.example", "authorization_endpoint": "https://evil.example/"}
+    monkeypatch.setattr(
+        OpenIDConnectOAuth2Adapter, "openid_config", {**said, "token_endpoint": "https://evil.example/"}
+    )
+
+    assert_refused(ben.client.get(START), "does not answer")
+
+
+def test_the_provider_is_called_as_all_servers_are(ben: Visitor) -> None:
+    with override_settings(OUTBOUND_ALLOW=[]):
+        assert_refused(ben.client.get(START), "does not answer")
+
+
+def test_it_leads_to_no_other_site(ben: Visitor) -> None:
+    assert ben.sign_in(next="https://evil.example/")["Location"] == "/console/"
+
+
+def test_whoever_says_no_there_is_not_let_in(ben: Visitor) -> None:
+    state = parse_qs(urlsplit(ben.leave()).query)["state"][0]
+
+    assert_refused(ben.client.get(BACK, {"state": state, "error": "access_denied"}), "has not let you in")
+
+
+def test_the_door_shows_it_only_where_it_is_set() -> None:
+    assert "Sign in with single sign-on" in Client().get(SIGN_IN).content.decode()
+    with override_settings(OIDC_ISSUER=""):
+        assert "Sign in with" not in Client().get(SIGN_IN).content.decode()
+        assert Client().get(START).status_code == 404
+
+
+def test_a_password_signs_in_beside_it(ben: Visitor) -> None:
+    somebody = Somebody(new_user(password=PASSWORD))
+
+    assert somebody.sign_in().status_code == 302
+    assert somebody.client.get(YOU).status_code == 200
