@@ -10,9 +10,11 @@ from django.test import Client
 
 from tests.admin.conftest import PASSWORD, new_user
 from tests.conftest import Caller
+from tests.docs.pages import CHECKOUT
 from tests.signin.conftest import SIGN_IN, YOU, Somebody, is_signed_in, trail_of
 
 TOKEN = re.compile(r'value="\w{64}"|"X-CSRFToken": "\w{64}"')
+DJANGO_LOGIN = re.compile(r"from django\.contrib\.auth import .*\blogin\b|auth\.login\(|LoginView")
 AUTHENTICATE = "evalsvc.accounts.signing_in.steps.authenticate"
 
 
@@ -145,6 +147,13 @@ def test_signing_in_is_in_the_trail(ann: Somebody, alice: Caller) -> None:
 
     row = AuditEntry.objects.using("system").get(account=alice.account, action="signin.succeeded")
     assert (row.actor, row.detail) == (f"user:{ann.user.pk}", {"address": ann.ip, "by": "password"})
+
+
+def test_nothing_opens_a_session_but_the_steps() -> None:
+    """A page that calls Django's `login` itself would be a way round the second factor."""
+    own = [path for path in (CHECKOUT / "evalsvc").rglob("*.py") if DJANGO_LOGIN.search(path.read_text())]
+
+    assert own == []
 
 
 def test_none_of_the_librarys_pages_has_an_address() -> None:

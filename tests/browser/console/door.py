@@ -15,7 +15,7 @@ def sign_in_at_the_door(page: Any, address: str, email: str, password: str) -> N
     page.get_by_label(E_MAIL).fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_label("Password").press("Enter")
-    page.wait_for_url(lambda url: urlsplit(url).path.startswith("/console/"))
+    page.wait_for_url(lambda url: re.match("/console/(?!sign-in)", urlsplit(url).path) is not None)
 
 
 def choose_account(page: Any, address: str, name: str) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from django.contrib import messages
-from django.contrib.auth import authenticate, login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +25,8 @@ from evalsvc.accounts.invitations import (
 )
 from evalsvc.accounts.membership import SESSION_KEY
 from evalsvc.accounts.models import Member
+from evalsvc.accounts.signing_in.library import with_library
+from evalsvc.accounts.signing_in.steps import begin
 from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
 from evalsvc.console.pages.account.members import ROLES
 from evalsvc.console.parts.calls import base_address
@@ -87,6 +88,7 @@ def withdrawal_page(request: PageRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@with_library
 def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
     """Let whoever holds the link join: with the sign-in that they have, or with a password that they choose.
 
@@ -131,16 +133,13 @@ def _as_new(request: HttpRequest, invited: Invited) -> HttpResponse:
         return _shown(request, invited, "new", fields=_sign_up_fields({}, {}))
     password = request.POST.get("password", "")
     try:
-        accept_as_new(invited=invited, name=request.POST.get("name", ""), password=password)
+        user = accept_as_new(invited=invited, name=request.POST.get("name", ""), password=password)
     except Invalid as refused:
         errors = {error.pointer.removeprefix("/"): error.detail for error in reversed(refused.errors)}
         fields = _sign_up_fields({"name": request.POST.get("name", "")}, errors)
         return _shown(request, invited, "new", status=422, fields=fields)
-    user = authenticate(request, username=invited.email, password=password)
-    if user is None:
-        return sign_in_first(request)
-    login(request, user)
-    return _welcome(request, invited)
+    welcome = _welcome(request, invited)
+    return begin(request, user, then=welcome.url)
 
 
 def _sign_up_fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
@@ -158,7 +157,7 @@ def _shown(
     return render(request, "console/account/invitation.html", context, status=status)
 
 
-def _welcome(request: HttpRequest, invited: Invited) -> HttpResponse:
+def _welcome(request: HttpRequest, invited: Invited) -> HttpResponseRedirect:
     request.session[SESSION_KEY] = invited.account_id
     messages.success(request, f"Welcome to {invited.account_name}: you are {invited.role} here.")
     return redirect("console_home")
