@@ -133,10 +133,15 @@ def change_refusal(*, account: Account, refuse_unrunnable: bool, actor: str) -> 
         forget_caches(account.pk)
 
 
-def add_member(*, account: Account, user: User, role: Member.Role, actor: str = "system") -> Member:
-    """Let a person into an account, or change the role they have in it."""
+def add_member(
+    *, account: Account, user: User, role: Member.Role, actor: str = "system", may_be_last: bool = False
+) -> Member:
+    """Let a person into an account, or change the role they have in it.
+
+    With `may_be_last` even the last admin may lose that role: where a provider of identities has said so.
+    """
     with account_scope(account.pk):
-        if role != Member.Role.ADMIN:
+        if role != Member.Role.ADMIN and not may_be_last:
             _keep_an_admin(account, without=user.pk)
         member, _ = Member.objects.update_or_create(account=account, user=user, defaults={"role": role})
         record_audit(account=account, actor=actor, action="member.added", target=user.email, role=role.value)
@@ -176,11 +181,12 @@ def _keep_an_admin(account: Account, *, without: int) -> None:
         raise Invalid(FieldError("/role", "This is the account's last admin. Make somebody else an admin first."))
 
 
-def remove_member(*, account: Account, member: Member, actor: str) -> None:
-    """Take a person out of an account; the next page they open shows nothing of it."""
+def remove_member(*, account: Account, member: Member, actor: str, may_be_last: bool = False) -> None:
+    """Take a person out of an account; the next page they open shows nothing of it. As above."""
     with account_scope(account.pk):
         email = member.user.email
-        _keep_an_admin(account, without=member.user_id)
+        if not may_be_last:
+            _keep_an_admin(account, without=member.user_id)
         if not Member.objects.filter(account=account, pk=member.pk).delete()[0]:
             raise NotFound
         record_audit(account=account, actor=actor, action="member.removed", target=email)

@@ -23,19 +23,20 @@ MAX_BYTES = 1024 * 1024
 class GuardedAdapter(BaseAdapter):
     """Sends over guarded sockets. What is refused, or fails, is a ConnectionError of requests."""
 
-    def send(self, request: requests.PreparedRequest, **how: object) -> requests.Response:
-        """Send one request and read the whole answer; `how` says nothing that this service asks of its callers."""
+    def send(self, request: requests.PreparedRequest, *args: object, **how: object) -> requests.Response:
+        """Send one request and read the whole answer; how long and past which proxy is for this service to say."""
+        url = request.url or ""
         try:
             with Counted() as call, Allowance(seconds=SECONDS, max_bytes=MAX_BYTES):
-                check_url(request.url)
+                check_url(url)
                 status, found, body = transport().send(
-                    request.method, request.url, headers=_headers(request), content=_content(request)
+                    request.method or "GET", url, headers=_headers(request), content=_content(request)
                 )
                 call.status = status
         except OutboundFailed as exc:
             raise requests.ConnectionError(exc.detail, request=request) from None
         response = requests.Response()
-        response.status_code, response.url, response.request = status, request.url, request
+        response.status_code, response.url, response.request = status, url, request
         response.headers = CaseInsensitiveDict(lower_named(found))
         response._content = body
         return response
@@ -59,12 +60,18 @@ class GuardedSession(requests.Session):
 
 
 def _headers(request: requests.PreparedRequest) -> list[tuple[bytes, bytes]]:
-    named = {"host": urlsplit(request.url).netloc, **{name.lower(): value for name, value in request.headers.items()}}
+    named = {
+        "host": urlsplit(request.url or "").netloc,
+        **{name.lower(): value for name, value in request.headers.items()},
+    }
     return [(_bytes(name), _bytes(value)) for name, value in named.items()]
 
 
 def _content(request: requests.PreparedRequest) -> bytes:
-    return _bytes(request.body or b"")
+    body = request.body or b""
+    if not isinstance(body, str | bytes):
+        raise TypeError("a body in portions")
+    return _bytes(body)
 
 
 def _bytes(text: str | bytes) -> bytes:

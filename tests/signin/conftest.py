@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.test import Client, override_settings
 
 from evalsvc.accounts.signing_in import factors
@@ -55,7 +56,7 @@ class App:
 
     def code(self, steps: int = 0) -> str:
         step = int(self.clock.now) // 30 + steps
-        return str(factors.format_hotp_value(factors.hotp_value(self.secret, step)))
+        return str(format_hotp_value(hotp_value(self.secret, step)))
 
 
 @dataclass
@@ -70,8 +71,8 @@ class Somebody:
     def __post_init__(self) -> None:
         self.client = self.new_browser()
 
-    def new_browser(self, **headers: str) -> Client:
-        return Client(REMOTE_ADDR=self.ip, **headers)
+    def new_browser(self, agent: str = "a test") -> Client:
+        return Client(REMOTE_ADDR=self.ip, HTTP_USER_AGENT=agent)
 
     def sign_in(self, password: str = PASSWORD, client: Client | None = None, **fields: str) -> Any:
         sent = {"username": self.user.email, "password": password, **fields}

@@ -17,9 +17,10 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.test import Client, override_settings
 
 from evalsvc.accounts.models import Member, User
+from evalsvc.accounts.signing_in.factors import new_secret, switch_on
 from tests.admin.conftest import PASSWORD, join, new_user
 from tests.conftest import Caller
-from tests.signin.conftest import SIGN_IN, YOU, Clock, Somebody, is_signed_in
+from tests.signin.conftest import SIGN_IN, YOU, App, Clock, Somebody, is_signed_in
 
 START, BACK = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/back"
 PUBLIC = "https://evals.example.com"
@@ -191,12 +192,9 @@ def test_whoever_is_switched_off_here_stays_out(ben: Visitor) -> None:
 
 
 def test_a_second_factor_here_is_asked_for_too(ben: Visitor, clock: Clock) -> None:
-    from evalsvc.accounts.signing_in.factors import format_hotp_value, hotp_value, new_secret, switch_on
-
     ben.sign_in()
     secret = new_secret()
-    step = int(clock.now) // 30
-    assert switch_on(user=ben.user, secret=secret, code=format_hotp_value(hotp_value(secret, step)))
+    assert switch_on(user=ben.user, secret=secret, code=App(secret, clock).code())
     ben.client = Client()
 
     assert ben.sign_in()["Location"] == f"{SIGN_IN}/code"
@@ -255,7 +253,7 @@ def test_a_token_that_somebody_wrote_is_refused(
     head, body, _ = real["id_token"].split(".")
     written = {
         "signature": f"{head}.{body}.{'A' * 342}",
-        "algorithm": jwt.encode(claims, None, algorithm="none"),
+        "algorithm": jwt.encode(claims, "", algorithm="none"),
         "secret": jwt.encode(claims, "s" * 32, algorithm="HS256"),
     }
     monkeypatch.setattr(EXCHANGE, lambda *args, **fields: {**real, "id_token": written[tampered]})

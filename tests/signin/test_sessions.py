@@ -27,7 +27,7 @@ def others_of(somebody: Somebody) -> list[int]:
 
 
 def test_they_are_listed_with_browser_and_address(ann: Somebody) -> None:
-    ann.enter(ann.new_browser(HTTP_USER_AGENT=FIREFOX))
+    ann.enter(ann.new_browser(FIREFOX))
     ann.enter()
 
     page = ann.client.get(YOU).content.decode()

@@ -118,7 +118,7 @@ def is_configured() -> bool:
     return bool(settings.OIDC_ISSUER and settings.OIDC_CLIENT_ID and settings.PUBLIC_URL)
 
 
-def leave(request: HttpRequest, *, then: str) -> HttpResponse:
+def go_to_provider(request: HttpRequest, *, then: str) -> HttpResponse:
     """Lead to the provider, and keep in this browser's session what its answer must fit."""
     provider, nonce = _provider(request), secrets.token_urlsafe(24)
     try:

@@ -93,9 +93,11 @@ def _give(identity: SocialAccount, wanted: Mapping[str, str]) -> None:
     held = {row.account_id: row for row in Member.objects.filter(user=identity.user).select_related("account", "user")}
     for account_id in before.keys() - now.keys():
         if account_id in held:
-            remove_member(account=held[account_id].account, member=held[account_id], actor=ACTOR)
+            remove_member(account=held[account_id].account, member=held[account_id], actor=ACTOR, may_be_last=True)
     for account in accounts.values():
         if account.pk not in held or held[account.pk].role != now[account.pk]:
-            add_member(account=account, user=identity.user, role=Member.Role(now[account.pk]), actor=ACTOR)
+            add_member(
+                account=account, user=identity.user, role=Member.Role(now[account.pk]), actor=ACTOR, may_be_last=True
+            )
     identity.extra_data = {GIVEN: {str(id): role for id, role in now.items()}}
     identity.save(update_fields=["extra_data", "last_login"])

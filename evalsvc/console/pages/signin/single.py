@@ -7,7 +7,7 @@ import logging
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
-from evalsvc.accounts.signing_in.provider import ProviderRefused, come_back, is_configured, leave
+from evalsvc.accounts.signing_in.provider import ProviderRefused, come_back, go_to_provider, is_configured
 from evalsvc.accounts.signing_in.roles import admit
 from evalsvc.accounts.signing_in.steps import begin_from_provider
 from evalsvc.console.access import console_message
@@ -27,7 +27,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     if not is_configured():
         raise Http404
     try:
-        return leave(request, then=safe_next(request, reverse("console_home")))
+        return go_to_provider(request, then=safe_next(request, reverse("console_home")))
     except ProviderRefused as refused:
         return _refused(request, refused)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsvc.accounts.signing_in.factors import reencrypt_factors
@@ -18,7 +20,10 @@ class Command(BaseCommand):
         n, unreadable = reencrypt_secrets()
         n_factors, people = reencrypt_factors()
         self.stdout.write(f"{n + n_factors} secrets encrypted with the newest key")
-        lost = [("connections or webhooks", unreadable), ("users, whose second factors they are", people)]
+        lost: list[tuple[str, Sequence[object]]] = [
+            ("connections or webhooks", unreadable),
+            ("users, whose second factors they are", people),
+        ]
         told = [f"{whose}: {', '.join(map(str, ids))}" for whose, ids in lost if ids]
         if told:
             raise CommandError(f"No key of ENCRYPTION_KEYS opens the secrets of these {'; of these '.join(told)}")
