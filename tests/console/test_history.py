@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from evalsvc.console.pages.evaluations.filters import read_filters
 from evalsvc.reports.words import number_text
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
@@ -195,3 +198,55 @@ def test_it_asks_little(alice: Caller, reader: Visitor) -> None:
 
     assert reader.n_queries("histories") <= 15
     assert reader.n_queries("histories/one", **NAMES, **{"vs.app": "shop"}) <= 15
+
+
+def behind(caller: Caller, text: str, first: int, last: int) -> tuple[list[str], int]:
+    """Send the form below the chart: from the edge of one part to that of another. Returns ids, and how many scores."""
+    form = text.split("data-brush", 1)[1].split("</form>")[0]
+    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+    options = [re.findall(r'value="(\d+)" data-place="(\d+)"', part) for part in form.split("<select")[1:]]
+    (begin, from_place), (end, to_place) = options[0][first], options[1][last]
+    asked = read_filters({**hidden, "first": begin, "last": end}, timezone.now())
+    assert asked.errors == {}
+    found = ok(caller.post("/v1/evaluations/search", {"filters": asked.filters, "limit": 500}))["evaluations"]
+    return [one["id"] for one in found], int(to_place) - int(from_place) + 1
+
+
+@pytest.mark.parametrize("query", [{}, {"scope.app": "shop"}, {"of": "score", "scope.tags.tier": "gold"}])
+def test_a_span_of_the_chart_leads_to_exactly_its_evaluations(
+    alice: Caller, reader: Visitor, query: dict[str, str]
+) -> None:
+    """What has no score, and what is of another app, profile or tag, stays out."""
+    ids = []
+    for i in range(30):
+        tags = {"tier": "gold" if i % 2 else "tin"}
+        label = None if i % 7 == 6 else "x" if i % 3 else "y"
+        results = ok(alice.evaluate("exact-match", app="shop" if i % 2 else "desk", label=label, output="x", tags=tags))
+        kept = results["results"][0]
+        if label is not None and (i % 2 or not query):
+            ids.append(kept["evaluation_id"])
+    text = shown(reader, **query)
+
+    found, n = behind(alice, text, 2, -2)
+    at = ids.index(found[-1])
+    assert n == len(found) > 5
+    assert found[::-1] == ids[at : at + n]
+    every, n_all = behind(alice, text, 0, -1)
+    assert every[::-1] == ids and n_all == len(ids)
+
+
+def test_the_page_of_a_span_says_its_n(alice: Caller, reader: Visitor) -> None:
+    for _ in range(3):
+        alice.evaluate("exact-match", app="shop", label="x", output="x")
+    form = shown(reader).split("data-brush", 1)[1].split("</form>")[0]
+    ends = re.findall(r'value="(\d+)" data-place', form)
+    text = reader.text("evaluations", first=ends[1], last=ends[-1], scored="pass", **NAMES)
+
+    assert "2 evaluations of this span" in text
+    assert reader.get("evaluations", first=ends[-1], last=ends[0]).status_code == 422
+
+
+def test_scores_that_are_no_evaluations_have_no_span(alice: Caller, reader: Visitor) -> None:
+    insert(alice, MIXED, source="import")
+
+    assert "data-brush" not in shown(reader) and "no span of the chart leads" in shown(reader)

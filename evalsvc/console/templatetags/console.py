@@ -18,6 +18,8 @@ from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import PageTable, heads_of, pages_of
 
 register = template.Library()
+FEW_FIELDS = 5
+"""Filters with more are folded on a narrow window."""
 
 
 @register.simple_tag(name="number")
@@ -49,16 +51,20 @@ def table_tag(context: dict[str, Any], shown: PageTable) -> dict[str, Any]:
 def filters(context: dict[str, Any], fields: Sequence[FormField], button: str = "Apply") -> dict[str, Any]:
     """Show a form whose choices become the page's address; the order of the table is kept."""
     request = context["request"]
-    is_narrowed = any(request.GET.get(field.name) for field in fields if field.kind != "hidden")
+    shown = [field for field in fields if field.kind != "hidden"]
+    n_chosen = sum(bool(request.GET.get(field.name)) for field in shown)
     kept = {"sort": request.GET.get("sort", "")}
-    clear = address_with(request, **{field.name: None for field in fields if field.kind != "hidden"})
+    clear = address_with(request, **{field.name: None for field in shown})
     return {
         "fields": fields,
         "button": button,
         "kept": kept,
         "path": request.path,
         "clear": clear,
-        "is_narrowed": is_narrowed,
+        "is_narrowed": n_chosen > 0,
+        "n_chosen": n_chosen,
+        "is_long": len(shown) > FEW_FIELDS,
+        "is_wrong": any(field.error for field in shown),
     }
 
 

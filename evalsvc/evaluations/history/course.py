@@ -26,6 +26,9 @@ class HistoryStretch:
     mean: float
     lower: float | None
     upper: float | None
+    first_id: int = 0
+    """Of the value at its beginning: the evaluation's, where an evaluation made it."""
+    last_id: int = 0
 
     @property
     def n(self) -> int:
@@ -70,8 +73,9 @@ def course_of(
         values = window.values[n - end : n - first]
         numbers = numbers_of(ask, of, family, replace(window, values=values))
         lower, upper = _advised(numbers) if is_part else (numbers["lower"], numbers["upper"])
-        began_at, ended_at = moment_of(window.ids[n - 1 - first]), moment_of(window.ids[n - end])
-        return HistoryStretch(first + 1, end, began_at, ended_at, float(values.mean()), lower, upper)
+        oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
+        times = moment_of(oldest), moment_of(newest)
+        return HistoryStretch(first + 1, end, *times, float(values.mean()), lower, upper, oldest, newest)
 
     return HistoryCourse(
         parts=tuple(stretch(first, end, is_part=True) for first, end in zip([0, *ends], ends, strict=False)),

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.pages.datasets.showing import shown_row
+from evalsvc.console.pages.evaluations.listing import evaluator_options
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.datasets.extending import extend_dataset
@@ -53,7 +54,7 @@ def from_traffic(request: PageRequest) -> HttpResponse:
         else:
             return redirect(f"{reverse('console_dataset', args=[version.dataset_id])}?version={version.number}")
     context = {
-        "fields": _fields(asked),
+        "fields": _fields(account, asked),
         "n": len(examples),
         "rows": [
             shown_row(one["id"], one["input"], one["expected"], one["contexts"], one["metadata"])
@@ -139,12 +140,10 @@ def _uuid(text: str) -> uuid.UUID:
         raise NotFound from None
 
 
-def _fields(asked: Mapping[str, str]) -> list[FormField]:
+def _fields(account: Account, asked: Mapping[str, str]) -> list[FormField]:
     return [
         FormField("app", "App", value=asked["app"]),
-        FormField(
-            "evaluator", "Evaluator", value=asked["evaluator"], help="Its id, as history and evaluations show it."
-        ),
+        FormField("evaluator", "Evaluator", value=asked["evaluator"], options=evaluator_options(account)),
         FormField("result", "Result", "select", value=asked["result"], options=RESULTS),
         FormField("period", "When", "select", value=asked["period"], options=PERIODS),
         FormField(

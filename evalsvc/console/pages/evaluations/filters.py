@@ -27,7 +27,7 @@ RESULTS = {"pass": True, "fail": False}
 MADE_BY = {"service": "patronus_evaluation", "client": "client_evaluation", "people": "annotation"}
 NAMES = (
     *("period", "since", "until", "project", "app", "evaluator", "profile", "result", "by", "tag", "dataset"),
-    *("experiment", "log", "trace", "min", "max", "feedback", "q", "in"),
+    *("experiment", "log", "trace", "min", "max", "feedback", "q", "in", "first", "last", "revision", "scored"),
 )
 
 
@@ -113,6 +113,35 @@ def _result(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
         yield _is("status", ["error", "validation_error"], "in")
 
 
+def _span(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    """Read a span of a history: ids rise with time, and a score has that of its evaluation."""
+    ends = {name: read_row_id(values[name]) for name in ("first", "last") if name in values}
+    if None in ends.values():
+        raise Wrong("Not an id of this kind.")
+    first, last = ends.get("first"), ends.get("last")
+    if first is not None and last is not None and first > last:
+        raise Wrong("Begins after its end.")
+    if first is not None:
+        yield _is("id", values["first"], "ge")
+    if last is not None:
+        yield _is("id", values["last"], "le")
+
+
+def _revision(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    if (text := values.get("revision")) is None:
+        return
+    if not text.isdecimal() or len(text) > 9:
+        raise Wrong("A number.")
+    yield _is("criteria_revision", text, "ge")
+
+
+def _scored(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+    if values.get("scored") == "pass":
+        yield _is("pass", [True, False], "in")
+    elif values.get("scored") == "score":
+        yield _is("score", -1e300, "ge")
+
+
 def _tag(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
     if (text := values.get("tag")) is None:
         return
@@ -169,6 +198,9 @@ READERS: dict[str, Callable[[Mapping[str, str], datetime], Iterator[Filter]]] = 
     "app": _equal,
     "result": _result,
     "tag": _tag,
+    "first": _span,
+    "revision": _revision,
+    "scored": _scored,
     "project": _ids("project_id", "project", read_uuid),
     "experiment": _ids("experiment_id", "experiment", read_row_id),
     "dataset": _ids("dataset_id", "dataset", str),

@@ -17,6 +17,7 @@ from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.search.filters import evaluation_condition
+from evalsvc.evaluations.search.pages import search_evaluations
 from evalsvc.evaluations.search.results import list_tags
 from evalsvc.evaluations.search.samples import SamplePage, SampleRow, search_samples
 from evalsvc.projects.selectors import list_apps, list_projects
@@ -25,6 +26,7 @@ from evalsvc.rest.problems import Invalid
 
 PAGE = 40
 MAX_SUGGESTED = 200
+MAX_COUNTED = 5000
 MAX_TAG = 100
 """Characters of a tag that is suggested."""
 COLUMNS = (
@@ -33,7 +35,10 @@ COLUMNS = (
     Column("Output", kind="wide"),
     Column("Verdicts", note="Those that the filters asked for, and beside them, paler, the others of the same sample."),
 )
-BESIDE = {"log": "Log", "trace": "Trace", "experiment": "Experiment", "dataset": "Dataset", "feedback": "Feedback"}
+BESIDE = {
+    **{"log": "Log", "trace": "Trace", "experiment": "Experiment", "dataset": "Dataset", "feedback": "Feedback"},
+    **{"first": "From id", "last": "To id", "revision": "From revision", "scored": "With a pass or a score"},
+}
 """Filters that links of other pages bring along; the form shows them where they are set."""
 Options = Sequence[tuple[str, str]]
 
@@ -47,7 +52,7 @@ def filter_fields(account: Account, asked: AskedFilters) -> list[FormField]:
         FormField("until", "Until (UTC)", "datetime-local"),
         FormField("project", "Project", "select", options=[("", "all"), *_projects(account)]),
         FormField("app", "App", options=_same(_apps(account))),
-        FormField("evaluator", "Evaluator", options=_same(_evaluators(account))),
+        FormField("evaluator", "Evaluator", options=evaluator_options(account)),
         FormField("profile", "Profile", options=_same(_profiles(account))),
         FormField(
             "result",
@@ -83,8 +88,9 @@ def _projects(account: Account) -> Options:
     return [(str(row.id), row.name) for row in list_projects(account=account)[:MAX_SUGGESTED]]
 
 
-def _evaluators(account: Account) -> list[str]:
-    return list(dict.fromkeys(row.evaluator_id for row in list_evaluators(account=account)))
+def evaluator_options(account: Account) -> Options:
+    """Return the evaluators of the catalogue, as suggestions of a field."""
+    return _same(list(dict.fromkeys(row.evaluator_id for row in list_evaluators(account=account))))
 
 
 def _profiles(account: Account) -> list[str]:
@@ -107,6 +113,17 @@ def found_samples(account: Account, asked: AskedFilters, cursor: str | None) -> 
         if any(error.pointer == "/cursor" for error in problem.errors):
             return search_samples(account=account, condition=condition, limit=PAGE)
         raise
+
+
+def count_in_span(account: Account, asked: AskedFilters) -> str:
+    """Say how many evaluations a span of a history holds; nothing where none is asked for."""
+    if not {"first", "last"} <= {*asked.values}:
+        return ""
+    condition = evaluation_condition(asked.filters)
+    rows = search_evaluations(
+        account=account, condition=condition, limit=MAX_COUNTED, columns=("id", "created_at"), shows="nothing"
+    )
+    return f"more than {len(rows.rows)}" if rows.next_cursor else f"{len(rows.rows)}"
 
 
 def samples_table(found: SamplePage, now: datetime) -> PageTable:

@@ -15,7 +15,13 @@ from evalsvc.console.pages.evaluations import acts
 from evalsvc.console.pages.evaluations.detail import detail_of, prompts_of
 from evalsvc.console.pages.evaluations.exporting import csv_of
 from evalsvc.console.pages.evaluations.filters import read_filters
-from evalsvc.console.pages.evaluations.listing import filter_fields, found_samples, samples_table, search_call
+from evalsvc.console.pages.evaluations.listing import (
+    count_in_span,
+    filter_fields,
+    found_samples,
+    samples_table,
+    search_call,
+)
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.datasets.selectors import list_datasets
@@ -36,10 +42,11 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
     """Show samples with their verdicts, by the filters of the address."""
     account, now = request.visitor.account, timezone.now()
     asked = read_filters(request.GET.dict(), now)
-    table, refusal = None, ""
+    table, refusal, n_in_span = None, "", ""
     if not asked.errors:
         try:
             table = samples_table(found_samples(account, asked, request.GET.get("cursor")), now)
+            n_in_span = count_in_span(account, asked)
         except Problem as problem:
             if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
                 raise
@@ -48,6 +55,7 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
         "fields": filter_fields(account, asked),
         "table": table,
         "refusal": refusal,
+        "n_in_span": n_in_span,
         "is_filtered": bool(asked.values),
         "call": search_call(asked),
         "query": request.GET.urlencode(),

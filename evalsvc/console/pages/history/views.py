@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.history.asking import HistoryQuestion, question_fields, read_question
+from evalsvc.console.pages.history.brushing import brush_of
 from evalsvc.console.pages.history.drawing import course_chart, distribution_chart
 from evalsvc.console.pages.history.listing import histories_table
 from evalsvc.console.pages.history.reading import HistoryReading, compare_histories, read_history
@@ -55,6 +56,7 @@ def history_page(request: PageRequest) -> HttpResponse:
         "words": list(warning_words(reading.interval)),
         "course": course_chart(question, reading) if reading.scores else None,
         "distribution": distribution_chart(reading),
+        "brush": brush_of(account, question, reading),
         "parts": _parts(request, question, reading),
         "compared": compare_histories(account, question, reading),
         "since_revision": _since_revision(request, reading),

@@ -16,6 +16,7 @@ from evalsvc.calibrations.bodies import CalibrationAnswer, CalibrationBody, Figu
 from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point
+from evalsvc.console.pages.evaluations.listing import evaluator_options
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -40,7 +41,7 @@ def threshold_fields(account: Account, sent: Mapping[str, str], problem: Invalid
     """Return the form, with what the service has refused."""
     criteria = [(str(one.pk), f"labels by {one.name}") for one in list_criteria(account=account)[:100]]
     fields = (
-        FormField("evaluator", "Evaluator", is_required=True),
+        FormField("evaluator", "Evaluator", options=evaluator_options(account), is_required=True),
         FormField("profile", "Profile", help="Without it, the evaluator's own."),
         FormField(
             "labels",

@@ -36,13 +36,18 @@ const say = (button, text) => {
     setTimeout(() => { button.textContent = before; }, 1500);
 };
 
-// On a narrow window the menu begins folded.
-const foldMenu = () => {
-    const menu = document.querySelector("details.menu");
-    if (menu) {
-        menu.open = matchMedia("(min-width: 60rem)").matches;
+// On a narrow window the menu and long filters begin folded; on a wide one they have no summary to unfold them by.
+const FOLDS = [["details.menu", "(min-width: 60rem)"], ["details.fold:not([data-wrong])", "(min-width: 40rem)"]];
+const fold = () => {
+    for (const [parts, isWide] of FOLDS) {
+        for (const part of document.querySelectorAll(parts)) {
+            part.open = matchMedia(isWide).matches;
+        }
     }
 };
+for (const [, isWide] of FOLDS) {
+    matchMedia(isWide).addEventListener("change", fold);
+}
 
 // Legend: one series in front, the others faint. A second press shows all again.
 document.addEventListener("click", (event) => {
@@ -190,7 +195,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 document.addEventListener("DOMContentLoaded", () => {
     document.body.append(tip);
     document.documentElement.dataset.script = "on";
-    foldMenu();
+    fold();
     // Reloading the answer to a form would send the form again: from now on the page has another address.
     const shown = document.querySelector("[data-address]");
     if (shown) {

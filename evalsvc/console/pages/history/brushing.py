@@ -1,0 +1,72 @@
+"""A span of the chart, and the form that leads to exactly the evaluations behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.pages.history.asking import HistoryQuestion
+from evalsvc.console.pages.history.reading import HistoryReading
+from evalsvc.evaluations.history.scope import scope_window
+
+SCOPES = {"app": "app", "project": "project", "experiment": "experiment", "revision": "revision"}
+"""What a window says, by the name of the filter of evaluations that says the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrushEnd:
+    """Where a span may begin or end: at the edge of one of the chart's parts."""
+
+    id: int
+    place: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brush:
+    """The ends to choose from, and the filters that narrow evaluations to this history."""
+
+    begins: Sequence[BrushEnd]
+    ends: Sequence[BrushEnd]
+    kept: Mapping[str, str]
+    n_others: int = 0
+    """Scores of the chart that no evaluation is behind: outputs of experiments."""
+
+
+def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReading) -> Brush | None:
+    """Return the form's content; None where evaluations cannot be told by the ids of their scores.
+
+    A score that was made elsewhere is kept by a number of its time, and not by the id of its evaluation.
+    """
+    interval, parts = reading.interval or {}, reading.course.parts
+    n = {name: source["n"] for name, source in interval.get("sources", {}).items()}
+    if not parts or not n.get("evaluation") or n.get("import"):
+        return None
+    window = scope_window(account.pk, question.ask, pointer="")
+    kept = _kept(question, window, str(interval.get("of", "score")))
+    if kept is None:
+        return None
+    return Brush(
+        [BrushEnd(one.first_id, one.first, _words(one.first, one.began_at)) for one in parts],
+        [BrushEnd(one.last_id, one.last, _words(one.last, one.ended_at)) for one in parts],
+        kept,
+        len(reading.course.values) - n["evaluation"],
+    )
+
+
+def _words(place: int, at: datetime) -> str:
+    return f"score {place}, {at:%Y-%m-%d %H:%M} UTC"
+
+
+def _kept(question: HistoryQuestion, window: Mapping[str, Any], of: str) -> dict[str, str] | None:
+    kept = {**question.names, "scored": of}
+    kept |= {name: str(window[key]) for key, name in SCOPES.items() if key in window}
+    tags = window.get("tags", {})
+    if len(tags) > 1:
+        return None
+    for key, value in tags.items():
+        kept["tag"] = f"{key}:{value}"
+    return kept
