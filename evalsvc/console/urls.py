@@ -13,6 +13,7 @@ from evalsvc.console.pages.home import urls as home
 from evalsvc.console.pages.kit import urls as kit
 from evalsvc.console.pages.playground import urls as playground
 from evalsvc.console.pages.profiles import urls as profiles
+from evalsvc.console.pages.rankings import urls as rankings
 from evalsvc.console.pages.reviews import urls as reviews
 from evalsvc.console.pages.signin import urls as signin
 from evalsvc.console.pages.traces import urls as traces
@@ -37,6 +38,7 @@ AREAS = [
     *reviews.urlpatterns,
     *signin.urlpatterns,
     *you.urlpatterns,
+    *rankings.urlpatterns,
 ]
 urlpatterns = [
     path(

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.comparisons import services
 from evalsvc.comparisons.api import shapes
+from evalsvc.comparisons.bodies import ComparisonIn
 from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
 from evalsvc.comparisons.selectors import example_keys, get_comparison, list_comparisons, list_judgements
 from evalsvc.experiments import queueing as experiments
@@ -45,7 +46,7 @@ class ComparisonsView(AccountView):
     @extend_schema(
         operation_id="create_comparison",
         tags=["comparisons"],
-        request=shapes.ComparisonIn,
+        request=ComparisonIn,
         responses={(201, "application/json"): answer_with(shapes.ComparisonEnvelope)},
     )
     def post(self, request: Request) -> Response:
@@ -53,7 +54,7 @@ class ComparisonsView(AccountView):
 
         `previous_id` takes over every judgement of the same outputs by the same judge; only new pairs are judged.
         """
-        body = checked(shapes.ComparisonIn(data=request.data))
+        body = checked(ComparisonIn(data=request.data))
         comparison, is_added = services.create_comparison(
             account=self.account,
             epoch=self.caller.admission.epoch,

@@ -49,6 +49,7 @@ GROUPS: tuple[tuple[str, Sequence[Entry]], ...] = (
         (
             Entry("Experiments", "console_experiments"),
             Entry("Compare", "console_compare"),
+            Entry("Rankings", "console_rankings"),
             Entry("Gates", "console_gates"),
         ),
     ),

@@ -74,6 +74,8 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("webhooks/deliveries/{delivery}", "reader"),
     ("webhooks/{webhook}/edit", "admin"),
     ("reviews/new", "editor"),
+    ("rankings", "reader"),
+    ("rankings/new", "editor"),
     ("reviews/{review}?tab=items", "reader"),
     ("reviews/{review}?tab=links", "reader"),
     ("members/invite", "admin"),

@@ -1,0 +1,109 @@
+"""A new ranking by form: the same body as `POST /v1/comparisons`, refused at the field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.accounts.views import checked
+from evalsvc.comparisons.bodies import ComparisonIn
+from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
+from evalsvc.comparisons.services import create_comparison
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.experiments.queueing import enqueue_after_commit
+from evalsvc.experiments.selectors import get_plan, list_plans
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, as_problem
+
+MOST_EXPERIMENTS = 200
+JUDGES = (
+    ("metric", "the scores of a metric that the experiment has"),
+    ("evaluator", "an evaluator: its higher score, or a judge of pairs"),
+    ("connection", "an LLM by its connection, told in words what is better"),
+    ("review_id", "people, in a review of pairs"),
+)
+CRITERIA = "In words for an LLM; a profile's name for an evaluator."
+DESIGNS = (
+    ("all", "every pair on every example"),
+    ("baseline", "each config against one"),
+    ("active", "the pairs that may still decide who is first"),
+)
+FIELDS = {"experiment_id": "experiment", "criteria": "criteria"} | {name: "who" for name, _ in JUDGES}
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def new_ranking(request: PageRequest) -> HttpResponse:
+    """Ask who is to be compared by whom, or begin."""
+    if request.method != "POST":
+        return _form(request, {"experiment": request.GET.get("experiment", "")[:20], "judge": "metric"})
+    sent = {name: value.strip() for name, value in request.POST.items() if isinstance(value, str)}
+    visitor = request.visitor
+    try:
+        body = checked(ComparisonIn(data=_body(sent)))
+        try:
+            plan = get_plan(account=visitor.account, id=body["experiment_id"])
+        except NotFound:
+            raise Invalid(FieldError("/experiment_id", "Choose an experiment.")) from None
+        made, is_added = create_comparison(
+            account=visitor.account, epoch=None, plan=plan, body=body, actor=visitor.actor
+        )
+    except Exception as exc:
+        problem = as_problem(exc)
+        if problem is None or isinstance(problem, NotFound):
+            raise
+        found = {_field(error.pointer): error.detail for error in problem.errors} or {"": problem.detail}
+        return _form(request, sent, found)
+    enqueue_comparison_after_commit(visitor.account.pk, made.pk)
+    if is_added:
+        enqueue_after_commit()
+    messages.success(request, f"{made.name} is being judged.")
+    return redirect("console_ranking", made.pk)
+
+
+def _body(sent: Mapping[str, str]) -> dict[str, Any]:
+    judge = {sent.get("judge", "metric"): sent.get("who", "")}
+    if sent.get("criteria"):
+        judge["criteria"] = sent["criteria"]
+    body: dict[str, Any] = {"experiment_id": sent.get("experiment", ""), "judge": judge}
+    for name in ("name", "design", "baseline", "budget"):
+        if sent.get(name):
+            body[name] = sent[name]
+    if configs := [name for part in sent.get("configs", "").split(",") if (name := part.strip())]:
+        body["configs"] = configs
+    return body
+
+
+def _field(pointer: str) -> str:
+    parts = pointer.strip("/").split("/")
+    last = parts[1] if parts[0] == "judge" and len(parts) > 1 else parts[0]
+    return FIELDS.get(last, "who" if parts[0] == "judge" else last)
+
+
+def _form(request: PageRequest, sent: Mapping[str, str], errors: Mapping[str, str] | None = None) -> HttpResponse:
+    plans = list_plans(account=request.visitor.account)[:MOST_EXPERIMENTS]
+    experiments = [("", "choose one"), *((str(plan.pk), f"{plan.experiment.name} ({plan.pk})") for plan in plans)]
+    fields = (
+        FormField("experiment", "Experiment", "select", options=experiments, is_required=True),
+        FormField("configs", "Configs", help="Their names, with commas between; empty: all."),
+        FormField("judge", "Judged by", "select", options=JUDGES),
+        FormField("who", "Which", is_required=True, help="The metric, evaluator, connection, or the review's id."),
+        FormField("criteria", "What is better", "textarea", rows=3, help=CRITERIA),
+        FormField("design", "Which pairs", "select", options=DESIGNS),
+        FormField("baseline", "Against", help="The one config, where each is compared with one."),
+        FormField("budget", "Judgements at most", "number"),
+        FormField("name", "Name", help="Without it, the experiment's."),
+    )  # fmt: skip
+    context = {
+        "fields": filled(fields, sent, errors),
+        "refused": (errors or {}).get("", ""),
+        "is_refused": bool(errors),
+        "call": ApiCall("POST", "/v1/comparisons", body=_body(sent)),
+    }
+    return render(request, "console/rankings/new.html", context, status=422 if errors else 200)

@@ -1,0 +1,80 @@
+"""A ranking in words: who cannot be told apart, and what it covers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsvc.comparisons.models import OutputComparison
+
+Json = Mapping[str, Any]
+NOTES = {
+    "not_connected": "Some configs have not met, not even by way of others: between the groups nothing is known.",
+    "few_examples": "So few examples prove nothing, whatever they say.",
+    "pairs_were_chosen_by_results": "Pairs were chosen by what was seen before: what holds for all differences "
+    "together may cover less often than its level says.",
+    "not_over_clusters": "The examples belong to clusters, and these intervals take each example as drawn by itself: "
+    "they are too narrow if those of a cluster are alike.",
+    "open_end": "An open end (∞) is of a config that has won or lost everything: it may be better or worse by any "
+    "amount.",
+}
+ENDINGS = {
+    OutputComparison.Reason.ALL: "everything is judged",
+    OutputComparison.Reason.BUDGET: "its budget is used up",
+    OutputComparison.Reason.FIRST: "it is settled which config is first",
+    OutputComparison.Reason.HALF_WIDTH: "differences are known closely enough",
+}
+
+
+def ordinal(n: int) -> str:
+    """Return a place as people say it: 1st, 2nd, 11th."""
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
+
+
+def rank_words(place: Json) -> str:
+    """Return between which places a config is, with all configs taken together."""
+    low, high = place["rank_from"], place["rank_to"]
+    return ordinal(low) if low == high else f"between {ordinal(low)} and {ordinal(high)}"
+
+
+def alike(ranking: Json) -> list[list[str]]:
+    """Return the groups, in the order of the ranking, of whose members no two can be told apart.
+
+    Two that have met are told apart where the answer says so of the pair; others where their places do not overlap. A
+    config can be in two groups: it is like both neighbours, and these differ.
+    """
+    places = [place for place in ranking["places"] if place["strength"] is not None]
+    said = {frozenset((pair["first"], pair["second"])): pair["said"] for pair in ranking["pairs"]}
+
+    def differ(one: Json, other: Json) -> bool:
+        met = said.get(frozenset((one["config"], other["config"])))
+        return one["rank_to"] < other["rank_from"] if met is None else met != "undecided"
+
+    groups: list[list[str]] = []
+    end = 0
+    for first in range(len(places)):
+        last = first + 1
+        while last < len(places) and not any(differ(places[i], places[last]) for i in range(first, last)):
+            last += 1
+        if last > end:
+            groups.append([place["config"] for place in places[first:last]])
+            end = last
+    return groups
+
+
+def alike_words(groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    """Return each group with what is to be said of it."""
+    return [
+        (", ".join(group), "cannot be told apart" if len(group) > 1 else "is told apart from all others")
+        for group in groups
+    ]
+
+
+def judge_words(judge: Json) -> str:
+    """Say who judges."""
+    if judge["kind"] == "people":
+        return "people, in a review"
+    if judge["kind"] == "scores":
+        return f"the scores of {judge.get('metric') or judge.get('evaluator')}"
+    return f"an LLM, {judge.get('connection') or judge.get('evaluator') or ''}, asked in both orders".replace(" ,", "")

@@ -1,0 +1,91 @@
+"""Rankings in the console say what the API says, and a form makes one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalsvc.console.pages.rankings.words import alike, ordinal
+from evalsvc.reports.words import number_text
+from tests.comparisons.shapes import answered, compare, shown, work_off
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.factories import ok
+
+
+def ranked(caller: Caller, n: int = 40, **right: int) -> Any:
+    """A ranking of three configs by their scores, judged."""
+    made = answered(caller, n=n, right=right or {"good": 36, "fair": 34, "bad": 4})
+    comparison = compare(caller, made)
+    work_off(caller, comparison)
+    return comparison
+
+
+def test_its_numbers_are_the_api_s(alice: Caller, reader: Visitor) -> None:
+    comparison = ranked(alice)
+    said = shown(alice, comparison)["ranking"]
+    text = reader.text(f"rankings/{comparison['id']}")
+
+    for place in said["places"]:
+        assert f'<span class="value">{number_text(place["strength"])}</span>' in text
+        low, high = (number_text(end) if end is not None else "∞" for end in (place["lower"], place["upper"]))
+        assert f"[{low}, {high}]".replace("[∞", "[-∞") in text
+        rate = place["win_rate"]
+        assert f"[{number_text(rate['lower'])}, {number_text(rate['upper'])}]" in text
+    for pair in said["pairs"]:
+        assert f"{100 * pair['win_rate']['value']:.0f} % [" in text
+    assert f"{said['n_judgements']} judgements on {said['n_examples']} examples" in text
+
+
+def test_who_cannot_be_told_apart_stands_in_words(alice: Caller, reader: Visitor) -> None:
+    comparison = ranked(alice)
+    text = reader.text(f"rankings/{comparison['id']}")
+
+    assert "<bdi>good, fair</bdi> cannot be told apart" in text
+    assert "<bdi>bad</bdi> is told apart from all others" in text
+    assert "between 1st and 2nd" in text and ">3rd<" in text
+
+
+def test_a_chain_of_neighbours_is_two_groups() -> None:
+    """The first is like the second, that like the third; the first and the third differ."""
+    places = [{"config": name, "strength": 1.0, "rank_from": 1, "rank_to": 3} for name in "abc"]
+    pairs = [("a", "b", "undecided"), ("b", "c", "undecided"), ("a", "c", "better")]
+    ranking = {"places": places, "pairs": [{"first": a, "second": b, "said": said} for a, b, said in pairs]}
+
+    assert alike(ranking) == [["a", "b"], ["b", "c"]]
+    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 22)] == ["1st", "2nd", "3rd", "4th", "11th", "22nd"]
+
+
+def test_three_examples_prove_nothing(alice: Caller, reader: Visitor) -> None:
+    comparison = ranked(alice, 3, good=3, bad=0)
+
+    assert "prove nothing" in reader.text(f"rankings/{comparison['id']}")
+
+
+def test_a_form_makes_one(alice: Caller, editor: Visitor) -> None:
+    made = answered(alice, n=4)
+    answer = editor.post("rankings/new", experiment=made["id"], judge="metric", who="accuracy", design="all")
+    (comparison,) = ok(alice.get("/v1/comparisons"))["comparisons"]
+
+    assert answer["Location"] == f"/console/rankings/{comparison['id']}"
+    assert (comparison["judge"]["metric"], comparison["n"]) == ("accuracy", 4)
+    assert "Nothing is judged yet" in editor.text(f"rankings/{comparison['id']}")
+    assert comparison["name"] in editor.text("rankings")
+
+
+def test_what_is_wrong_stands_at_its_field(alice: Caller, editor: Visitor) -> None:
+    made = answered(alice, n=4)
+    for field, wrong in (("who", {"who": "nothing"}), ("baseline", {"who": "accuracy", "design": "baseline"})):
+        answer = editor.post("rankings/new", **{"experiment": made["id"], "judge": "metric", **wrong})
+        assert answer.status_code == 422 and f'id="e-{field}"' in answer.content.decode()
+    assert editor.post("rankings/new", judge="metric", who="accuracy").status_code == 422
+    assert ok(alice.get("/v1/comparisons"))["comparisons"] == []
+
+
+def test_a_stranger_finds_nothing_and_a_reader_makes_nothing(alice: Caller, reader: Visitor, stranger: Visitor) -> None:
+    comparison = ranked(alice, 4, good=3, bad=1)
+
+    assert stranger.get(f"rankings/{comparison['id']}").status_code == 404
+    assert comparison["name"] not in stranger.text("rankings")
+    assert reader.get("rankings/new").status_code == 403
+    assert reader.get(f"rankings/{2**70}").status_code == 404
+    assert reader.n_queries(f"rankings/{comparison['id']}") <= 15 and reader.n_queries("rankings") <= 6
