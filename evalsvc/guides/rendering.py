@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -16,6 +17,7 @@ from markdown_it.token import Token
 from evalsvc.guides.library import SERVED_ELSEWHERE, Guide, library
 
 _LISTED_LEVELS = ("h2", "h3")
+_call = re.compile(r"(?:GET|POST|PUT|PATCH|DELETE) /v1/\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def render_guide(slug: str) -> Rendered:
     headings = tuple(_name_headings(tokens))
     _turn_links(guide, tokens)
     _wrap_tables(tokens)
+    _lead_to_calls(guide, tokens)
     # Long lines scroll, by keyboard too.
     html = reader.renderer.render(tokens, reader.options, {}).replace("<pre>", '<pre tabindex="0">')
     return Rendered(mark_safe(html), tuple(one for one in headings if one.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
@@ -111,6 +114,17 @@ def _wrap_tables(tokens: list[Token]) -> None:
             n_tables -= 1
         elif tokens[i].type == "table_close":
             tokens.insert(i + 1, _html("</div>"))
+
+
+def _lead_to_calls(guide: Guide, tokens: list[Token]) -> None:
+    """Put a link to the call's own page under each heading of the API's guides that is a call."""
+    if guide.folder != "api":
+        return
+    for i in range(len(tokens) - 1, -1, -1):
+        text = tokens[i - 1].content if tokens[i].type == "heading_close" else ""
+        if _call.fullmatch(text):
+            address = f"/docs/reference/{anchor_of(text)}"
+            tokens.insert(i + 1, _html(f'<p class="to-call"><a href="{address}">Every key of {escape(text)}</a></p>'))
 
 
 def _html(content: str) -> Token:

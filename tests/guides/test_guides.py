@@ -45,7 +45,9 @@ def test_every_guide_is_a_page_whose_links_lead_somewhere(page: Path) -> None:
     assert anchors(page) <= ids
     for href in {unescape(found) for found in re.findall(r'<a href="([^"]+)"', body)}:
         target, _, fragment = href.partition("#")
-        if target.startswith("/docs/") and target != "/docs/errors":
+        if target.startswith("/docs/reference/"):
+            assert Client().get(target, follow=True).status_code == 200, href
+        elif target.startswith("/docs/") and target != "/docs/errors":
             lead = CHECKOUT / "docs" / f"{target.removeprefix('/docs/')}.md"
             assert lead.exists(), href
             assert not fragment or fragment in anchors(lead), href

@@ -72,6 +72,15 @@ def test_any_search_is_answered_and_shown_as_text(query: str) -> None:
     assert b"No call has all of these words" in answer.content
 
 
+def test_the_guide_of_a_call_leads_to_its_page_and_back() -> None:
+    guide = read("/docs/api/reviews")
+    assert '<a href="/docs/reference/post-v1reviewsidlease">Every key of POST /v1/reviews/{id}/lease</a>' in guide
+
+    answer = Client().get("/docs/reference/post-v1reviewsidlease")
+    assert (answer.status_code, answer["Location"]) == (302, "/docs/reference/lease_review_item")
+    assert 'href="/docs/api/reviews#post-v1reviewsidlease"' in read(answer["Location"])
+
+
 def test_there_is_no_page_of_another_name() -> None:
     assert Client().get("/docs/reference/nobody").status_code == 404
 

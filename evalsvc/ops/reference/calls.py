@@ -72,8 +72,9 @@ def call_groups() -> tuple[CallGroup, ...]:
 
 
 def find_call(name: str) -> Call | None:
-    """Return a call by the name of its operation."""
-    return next((call for group in call_groups() for call in group.calls if call.name == name), None)
+    """Return a call by the name of its operation, or by the fragment that leads to it in its guide."""
+    calls = [call for group in call_groups() for call in group.calls]
+    return next((call for call in calls if name in (call.name, call.guide.partition("#")[2])), None)
 
 
 def search_calls(query: str) -> tuple[CallGroup, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from evalsvc.ops.reference.calls import LONGEST_QUERY, call_groups, find_call, search_calls
@@ -29,6 +29,8 @@ def call_page(request: HttpRequest, name: str) -> HttpResponse:
     call = find_call(name)
     if call is None:
         raise Http404
+    if call.name != name:
+        return redirect("call", call.name)
     return render(request, "ops/call.html", {"call": call, "groups": call_groups()})
 
 
