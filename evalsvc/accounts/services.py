@@ -136,24 +136,24 @@ def change_refusal(*, account: Account, refuse_unrunnable: bool, actor: str) -> 
 def add_member(
     *, account: Account, user: User, role: Member.Role, actor: str = "system", may_be_last: bool = False
 ) -> Member:
-    """Let a person into an account, or change the role they have in it.
-
-    With `may_be_last` even the last admin may lose that role: where a provider of identities has said so.
-    """
+    """Let a person into an account, or change the role they have in it, as `change_role` does."""
     with account_scope(account.pk):
-        if role != Member.Role.ADMIN and not may_be_last:
-            _keep_an_admin(account, without=user.pk)
-        member, _ = Member.objects.update_or_create(account=account, user=user, defaults={"role": role})
+        member, is_new = Member.objects.get_or_create(account=account, user=user, defaults={"role": role})
+        if not is_new:
+            return change_role(account=account, member=member, role=role, actor=actor, may_be_last=may_be_last)
         record_audit(account=account, actor=actor, action="member.added", target=user.email, role=role.value)
     return member
 
 
-def change_role(*, account: Account, member: Member, role: str, actor: str) -> Member:
-    """Change what a member may do, from the next page they open; an account keeps an admin who can sign in."""
+def change_role(*, account: Account, member: Member, role: str, actor: str, may_be_last: bool = False) -> Member:
+    """Change what a member may do, from the next page they open; an account keeps an admin who can sign in.
+
+    With `may_be_last` even the last admin may lose that role: where a provider of identities has said so.
+    """
     if role not in Member.Role.values:
         raise Invalid(FieldError("/role", f"A role is one of {', '.join(Member.Role.values)}."))
     with account_scope(account.pk):
-        if role != Member.Role.ADMIN:
+        if role != Member.Role.ADMIN and not may_be_last:
             _keep_an_admin(account, without=member.user_id)
         rows = Member.objects.select_for_update().filter(account=account, pk=member.pk)
         before = rows.values_list("role", flat=True).first()

@@ -135,10 +135,9 @@ def test_letting_a_member_in_again_changes_the_role() -> None:
         add_member(account=account, user=person, role=role)
     with account_scope(account.pk):
         assert [(one.user_id, one.role) for one in list_members(account=account)] == [(person.pk, "admin")]
-    assert [detail["role"] for _, action, _, detail in trail(account) if action == "member.added"] == [
-        "admin",
-        "reader",
-    ]
+    (_, changed, _, detail), (_, added, _, _), _ = trail(account)
+    assert (changed, added) == ("member.role_changed", "member.added")
+    assert detail == {"role": "admin", "before": "reader"}
 
 
 def test_a_person_belongs_to_several_accounts_oldest_first() -> None:
