@@ -42,6 +42,7 @@ UNLINKED = {
     "console_compare_question",  # in an account without annotation criteria
     "console_invitation",  # for whoever is invited
     "console_withdrawal",  # while somebody is invited
+    "console_webhook_again",  # while a delivery has failed
 }
 OWN = {"console_accounts", "console_theme", "console_kit"}
 
