@@ -54,7 +54,7 @@ MAIN = (
     Picture("experiment", "experiments/{experiment}"),
     Picture("compare", "compare?a={candidate}&b={baseline}"),
     Picture("trace", "traces/{trace}"),
-    Picture("playground", "playground?from={evaluation}"),
+    Picture("playground", "playground?from={marked}"),
     Picture("dataset", "datasets/{dataset}"),
     Picture("review", "reviews/{review}"),
 )
