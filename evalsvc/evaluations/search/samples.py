@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.database.partitions import of_requests
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.search.pages import fetched, search_evaluations
+from evalsvc.evaluations.search.pages import TIMEOUT_SECONDS, fetched, search_evaluations
 
 PREVIEW = 400
 """Characters of each text. What is cut off never leaves the database."""
@@ -47,13 +47,21 @@ class SamplePage:
     next_cursor: str | None
 
 
-def search_samples(*, account: Account, condition: Q, limit: int, cursor: str | None = None) -> SamplePage:
+def search_samples(
+    *, account: Account, condition: Q, limit: int, cursor: str | None = None, seconds: float = TIMEOUT_SECONDS
+) -> SamplePage:
     """Return the samples of captured evaluations that meet a condition, newest first; `limit` counts evaluations.
 
     A sample's other verdicts come with it. Raises as `search_evaluations`. Within the account's scope.
     """
     found = search_evaluations(
-        account=account, condition=condition, limit=limit, cursor=cursor, columns=("id", "request_id"), shows="nothing"
+        account=account,
+        condition=condition,
+        limit=limit,
+        cursor=cursor,
+        columns=("id", "request_id"),
+        shows="nothing",
+        seconds=seconds,
     )
     met: dict[int, set[int]] = {}
     for row in found.rows:

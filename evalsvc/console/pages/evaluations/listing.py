@@ -12,6 +12,7 @@ from evalsvc.catalog.selectors import list_evaluators, list_revisions
 from evalsvc.console.pages.evaluations.filters import PERIODS, TEXTS, AskedFilters
 from evalsvc.console.pages.evaluations.marking import one_line
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address, verdict_chips
+from evalsvc.console.pages.evaluations.words import WordsPage, search_words
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.moments import moment_markup
@@ -104,15 +105,21 @@ def _tags(account: Account) -> Options:
     return _same([one for one in said if len(one) < MAX_TAG and one.isprintable()])
 
 
-def found_samples(account: Account, asked: AskedFilters, cursor: str | None) -> SamplePage:
+def found_samples(account: Account, asked: AskedFilters, now: datetime, cursor: str | None) -> WordsPage:
     """Search. A cursor of another list begins anew, as links are sent around and accounts are switched."""
-    condition = evaluation_condition(asked.filters) if asked.filters else Q()
     try:
-        return search_samples(account=account, condition=condition, limit=PAGE, cursor=cursor)
+        return _found(account, asked, now, cursor)
     except Invalid as problem:
         if any(error.pointer == "/cursor" for error in problem.errors):
-            return search_samples(account=account, condition=condition, limit=PAGE)
+            return _found(account, asked, now, None)
         raise
+
+
+def _found(account: Account, asked: AskedFilters, now: datetime, cursor: str | None) -> WordsPage:
+    if "q" in asked.values:
+        return search_words(account=account, asked=asked, now=now, limit=PAGE, cursor=cursor)
+    condition = evaluation_condition(asked.filters) if asked.filters else Q()
+    return WordsPage(search_samples(account=account, condition=condition, limit=PAGE, cursor=cursor))
 
 
 def count_in_span(account: Account, asked: AskedFilters) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import messages
@@ -23,6 +24,7 @@ from evalsvc.console.pages.evaluations.listing import (
     search_call,
 )
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
+from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
@@ -42,10 +44,11 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
     """Show samples with their verdicts, by the filters of the address."""
     account, now = request.visitor.account, timezone.now()
     asked = read_filters(request.GET.dict(), now)
-    table, refusal, n_in_span = None, "", ""
+    table, refusal, n_in_span, left = None, "", "", None
     if not asked.errors:
         try:
-            table = samples_table(found_samples(account, asked, request.GET.get("cursor")), now)
+            page = found_samples(account, asked, now, request.GET.get("cursor"))
+            table, left = samples_table(page.found, now), page.left
             n_in_span = count_in_span(account, asked)
         except Problem as problem:
             if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
@@ -56,11 +59,18 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
         "table": table,
         "refusal": refusal,
         "n_in_span": n_in_span,
+        "looked_back_to": left[1] if left else None,
+        "further": _further(request, left) if left else "",
         "is_filtered": bool(asked.values),
         "call": search_call(asked),
         "query": request.GET.urlencode(),
     }
     return render(request, "console/evaluations/list.html", context, status=422 if asked.errors or refusal else 200)
+
+
+def _further(request: PageRequest, left: tuple[datetime, datetime]) -> str:
+    since, until = (f"{at:%Y-%m-%dT%H:%M:%S}" for at in left)
+    return address_with(request, period=None, since=since, until=until)
 
 
 @require_safe
