@@ -4,10 +4,12 @@ from django.urls import include, path, re_path
 
 from evalsvc.console.pages.account import urls as account
 from evalsvc.console.pages.compare import urls as compare
+from evalsvc.console.pages.connections import urls as connections
 from evalsvc.console.pages.datasets import urls as datasets
 from evalsvc.console.pages.evaluations import urls as evaluations
 from evalsvc.console.pages.evaluators import urls as evaluators
 from evalsvc.console.pages.experiments import urls as experiments
+from evalsvc.console.pages.gates import urls as gates
 from evalsvc.console.pages.history import urls as history
 from evalsvc.console.pages.home import urls as home
 from evalsvc.console.pages.kit import urls as kit
@@ -39,6 +41,8 @@ AREAS = [
     *signin.urlpatterns,
     *you.urlpatterns,
     *rankings.urlpatterns,
+    *connections.urlpatterns,
+    *gates.urlpatterns,
 ]
 urlpatterns = [
     path(

@@ -106,6 +106,11 @@ def delete_connection(*, account: Account, connection: Connection, now: datetime
         forget_when_committed(account.pk)
 
 
+def note_test(*, account: Account, connection: Connection, actor: str) -> None:
+    """Write into the audit that somebody has a connection called once."""
+    record_audit(account=account, actor=actor, action="connection.tested", target=connection.name)
+
+
 def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:
     """Encrypt every secret with the newest of ENCRYPTION_KEYS; return how many, and the ids of unreadable ones.
 

@@ -3,68 +3,48 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.judges import services
 from evalsvc.judges.calls.trial import Trial, try_connection
-from evalsvc.judges.connections.checks import MAX_SECRET_CHARS
+from evalsvc.judges.connections.bodies import ConnectionIn
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.failures import CODES
-from evalsvc.judges.ledger.limits import spent_today
+from evalsvc.judges.ledger.standing import ConnectionStanding, standings_of
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection, list_connections
 from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, answer_with, answers_with, shape_of
-from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.tenancy.scope import account_scope
 
 MONEY = ("price_input_per_million", "price_output_per_million", "daily_budget")
 
 
-def money() -> serializers.DecimalField:
-    """Return the field of an optional amount of money."""
-    return serializers.DecimalField(
-        max_digits=12, decimal_places=6, required=False, allow_null=True, coerce_to_string=False
-    )
+class ConnectionHealthOut(AnswerShape):
+    """How the calls of the last 24 hours have ended: `failed` by code; `p50_ms` and `p95_ms` are rounded up.
 
+    `failing` is the code of the failures for which the default model is left alone just now; null when it is not.
+    """
 
-def limit() -> serializers.IntegerField:
-    """Return the field of an optional limit."""
-    return serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
-
-
-class ConnectionIn(serializers.Serializer[Any]):
-    """A new connection."""
-
-    name = StrictText(max_length=100)
-    base_url = StrictText(max_length=2048)
-    model = StrictText(max_length=200)
-    key = StrictText(required=False, allow_null=True, allow_blank=True, max_length=MAX_SECRET_CHARS, write_only=True)
-    headers = serializers.DictField(
-        child=StrictText(max_length=MAX_SECRET_CHARS, allow_blank=True),
-        required=False,
-        allow_null=True,
-        write_only=True,
-    )
-    price_input_per_million = money()
-    price_output_per_million = money()
-    timeout_seconds = serializers.FloatField(required=False, max_value=600)
-    rpm = limit()
-    tpm = limit()
-    max_concurrency = limit()
-    daily_budget = money()
-    is_enabled = serializers.BooleanField(required=False)
-    is_default = serializers.BooleanField(required=False)
-    sees_images = serializers.BooleanField(required=False)
-    hears_audio = serializers.BooleanField(required=False)
+    n_calls: int
+    n_failed: int
+    failed: dict[str, int]
+    p50_ms: float | None
+    p95_ms: float | None
+    last_at: Moment | None
+    last_code: str | None
+    failed_at: Moment | None
+    failed_code: str | None
+    failed_detail: str | None
+    failing: str | None
 
 
 class ConnectionOut(AnswerShape):
@@ -85,6 +65,7 @@ class ConnectionOut(AnswerShape):
     max_concurrency: int | None
     daily_budget: float | None
     spent_today: float | None
+    health: ConnectionHealthOut | None
     is_enabled: bool
     is_default: bool
     sees_images: bool
@@ -125,14 +106,20 @@ class TrialOut(AnswerShape):
     error: TrialErrorOut | None
 
 
-def connection_out(row: Connection) -> ConnectionOut:
-    """Return a connection as the API shows it."""
+def connections_out(rows: Sequence[Connection]) -> list[ConnectionOut]:
+    """Return connections of one account as the API shows them."""
+    return [_connection_out(one) for one in standings_of(rows, now=timezone.now())]
+
+
+def _connection_out(one: ConnectionStanding) -> ConnectionOut:
+    row = one.connection
     return shape_of(
         row,
         ConnectionOut,
         key_set=row.has_key,
         key_last4=row.key_last4 or None,
-        spent_today=spent_today(account_id=row.account_id, connection_id=row.id),
+        spent_today=one.spent,
+        health=None if one.health is None else shape_of(one.health, ConnectionHealthOut, failing=one.failing),
         **{name: _float(getattr(row, name)) for name in MONEY},
     )
 
@@ -159,9 +146,7 @@ class ConnectionsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List the account's connections by name; their keys are never shown."""
-        return Response(
-            Connections(connections=[connection_out(row) for row in list_connections(account=self.account)])
-        )
+        return Response(Connections(connections=connections_out(list(list_connections(account=self.account)))))
 
     @extend_schema(
         operation_id="create_connection",
@@ -173,7 +158,7 @@ class ConnectionsView(AccountView):
         """Make a connection. Its key is stored encrypted and cannot be read again."""
         fields = cast("ConnectionFields", checked(ConnectionIn(data=request.data)))
         row = services.create_connection(account=self.account, fields=fields, actor=self.caller.actor)
-        return Response(ConnectionEnvelope(connection=connection_out(row)), status=201)
+        return Response(ConnectionEnvelope(connection=connections_out([row])[0]), status=201)
 
 
 class ConnectionView(AccountView):
@@ -183,7 +168,7 @@ class ConnectionView(AccountView):
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Return the connection and what it has spent today."""
         row = get_connection(account=self.account, id=id)
-        return Response(ConnectionEnvelope(connection=connection_out(row)))
+        return Response(ConnectionEnvelope(connection=connections_out([row])[0]))
 
     @extend_schema(
         operation_id="revise_connection",
@@ -198,7 +183,7 @@ class ConnectionView(AccountView):
         row = services.revise_connection(
             account=self.account, connection=connection, changes=changes, actor=self.caller.actor
         )
-        return Response(ConnectionEnvelope(connection=connection_out(row)))
+        return Response(ConnectionEnvelope(connection=connections_out([row])[0]))
 
     @extend_schema(
         operation_id="delete_connection",
@@ -225,6 +210,7 @@ class ConnectionTestView(AccountView):
         """Make one tiny call, within the connection's limits, and tell what came of it; 200 even when it failed."""
         with account_scope(self.account.pk):
             connection = get_connection(account=self.account, id=id)
+            services.note_test(account=self.account, connection=connection, actor=self.caller.actor)
         trial = try_connection(connection)
         if self.claim is not None:
             # A repeated request must make a new call, and not be answered with the old result.

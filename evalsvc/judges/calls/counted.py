@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
@@ -10,6 +11,7 @@ from evalsvc.judges.calls.estimates import estimated_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
 from evalsvc.judges.ledger import limits
+from evalsvc.judges.ledger.health import note_call
 
 
 async def ask(
@@ -89,6 +91,7 @@ async def call_within_limits(
     reservation = await limits.acquire_call(
         connection, limited_as, tokens=tokens, seconds=seconds + 5, is_watched=is_watched
     )
+    began = time.monotonic()
     used: B | None = None
     failed: CallFailed | None = None
     try:
@@ -99,6 +102,8 @@ async def call_within_limits(
         raise
     finally:
         told = used or failed
+        if told is not None:
+            note_call(connection, failed=failed, latency_ms=1000 * (time.monotonic() - began))
         await limits.release_call(
             reservation,
             used_tokens=told.input_tokens + told.output_tokens if told else tokens,

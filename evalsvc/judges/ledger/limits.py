@@ -13,6 +13,7 @@ import hashlib
 import logging
 import math
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -173,6 +174,23 @@ def failing_with(connection: Any, model: str) -> str | None:
     """
     is_open, code = cast("list[bytes | None]", shared_client().hmget(breaker.key(connection, model), ["until", "code"]))
     return (code or b"").decode() if is_open else None
+
+
+def spent_and_failing(connections: Sequence[Any]) -> list[tuple[float | None, str | None]]:
+    """Return for each what it has spent today, and the code for which its default model is left alone just now.
+
+    One round trip; None for both when Redis does not answer.
+    """
+    try:
+        pipe: Any = shared_client().pipeline(transaction=False)
+        for one in connections:
+            pipe.get(_spend(one.account_id, one.id))
+            pipe.hmget(breaker.key(one, one.model), ["until", "code"])
+        told = pipe.execute() if connections else []
+    except RedisError:
+        return [(None, None)] * len(connections)
+    pairs = zip(told[::2], told[1::2], strict=True)
+    return [(int(spent or 0) / NANOS, (code or b"").decode() if is_open else None) for spent, (is_open, code) in pairs]
 
 
 def seconds_of_day_left() -> float:

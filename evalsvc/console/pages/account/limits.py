@@ -34,7 +34,7 @@ def limits_page(request: PageRequest) -> HttpResponse:
     context = {
         "account": account,
         "limits": limit_uses(account),
-        "spends": spends_table(spends_of(account)),
+        "spends": spends_table(spends_of(account, request.visitor.now)),
         "sizes": _sizes(),
         "kept": PageTable("How long things are kept", KEPT, _kept(account)),
         "refusal": FormField(

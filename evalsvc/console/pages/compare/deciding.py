@@ -120,7 +120,7 @@ def gate_from_here(request: PageRequest) -> HttpResponse:
         body = gate_body_of(request)
         gate = decide_about(account=visitor.account, epoch=None, body=body, actor=visitor.actor)
     except Problem as problem:
-        errors = _errors_of(problem)
+        errors = gate_errors(problem)
         metrics = request.POST.getlist("metric_name") or [request.POST.get("rule_metric", "")]
         sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
         context = {
@@ -147,8 +147,8 @@ def gate_body_of(request: PageRequest) -> GateBody:
         del sides["baseline"]
     sent: dict[str, Any] = {
         **sides,
-        "rules": [{"metric": post.get("rule_metric", ""), kind: _number(post.get("limit", ""), "/rules/0/limit")}],
-        "level": _number(post.get("level") or "0.95", "/level"),
+        "rules": [{"metric": post.get("rule_metric", ""), kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}],
+        "level": rule_limit(post.get("level") or "0.95", "/level"),
         "looks": post.get("looks", "one"),
         "name": post.get("name", "").strip() or None,
         "benchmark": post.get("benchmark", "").strip() or None,
@@ -159,14 +159,16 @@ def gate_body_of(request: PageRequest) -> GateBody:
         raise Invalid(located(str(exc))) from None
 
 
-def _number(text: str, pointer: str) -> float:
+def rule_limit(text: str, pointer: str) -> float:
+    """Read a number of the form. Raises Invalid."""
     try:
         return float(text)
     except ValueError:
         raise Invalid(FieldError(pointer, "Write a number.")) from None
 
 
-def _errors_of(problem: Problem) -> dict[str, str]:
+def gate_errors(problem: Problem) -> dict[str, str]:
+    """Return what was wrong by the fields of the form."""
     names = {"metric": "rule_metric", **dict.fromkeys(KINDS, "limit")}
     found: dict[str, str] = {}
     for error in problem.errors:

@@ -22,7 +22,7 @@ from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews
 from evalsvc.experiments.selectors import list_plans
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import list_gates
-from evalsvc.judges.models import Connection
+from evalsvc.judges.ledger.standing import ConnectionStanding
 from evalsvc.reviews.selectors import OpenReview, open_reviews
 
 MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
@@ -50,7 +50,7 @@ class HomeReading:
     running: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
     reviews: Sequence[OpenReview]
     gates: Sequence[Gate]
-    spends: Sequence[tuple[Connection, float | None]]
+    connections: Sequence[ConnectionStanding]
     webhooks: Sequence[EndpointStanding]
     """Those at which something has not arrived."""
 
@@ -91,8 +91,8 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         running=[(plan, overviews[plan.pk]) for plan in plans],
         reviews=open_reviews(account=account, limit=MAX_REVIEWS),
         gates=list(list_gates(account=account).filter(created_at__gte=today).order_by("-id")[:MAX_GATES]),
+        connections=spends_of(account, now),
         webhooks=[one for one in endpoint_standings(account=account, now=now) if one.wants_a_look],
-        spends=spends_of(account),
     )
 
 

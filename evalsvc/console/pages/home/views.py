@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.account.uses import limit_uses, spends_table
+from evalsvc.console.pages.connections.words import why_words
 from evalsvc.console.pages.history.words import drift_words
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reading import HomeReading, read_home
@@ -39,8 +40,9 @@ def home_page(request: PageRequest) -> HttpResponse:
         "reviews": tables.reviews_table(reading, visitor.now),
         "gates": tables.gates_table(reading, visitor.now),
         "webhooks": _webhooks(reading),
-        "spends": spends_table(reading.spends),
+        "spends": spends_table(reading.connections),
         "limits": limit_uses(visitor.account),
+        "failing": [(one.connection, why_words(one)) for one in reading.connections if one.failed_with],
         "call": _call(reading),
     }
     if reading.is_new:

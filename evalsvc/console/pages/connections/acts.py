@@ -1,0 +1,61 @@
+"""What people do to a connection: test it, switch it off and on, delete it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.pages.connections.words import REMEDIES
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.judges.calls.trial import try_connection
+from evalsvc.judges.selectors import get_connection
+from evalsvc.judges.services import delete_connection, note_test, revise_connection
+from evalsvc.tenancy.scope import account_scope
+
+
+# The call waits for another server, and no transaction may be open for so long.
+@require_POST
+@console_page(scoped=False)
+def test_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Make one tiny call within the connection's limits, and say what came of it."""
+    visitor = request.visitor
+    with account_scope(visitor.account.pk):
+        row = get_connection(account=visitor.account, id=id)
+        note_test(account=visitor.account, connection=row, actor=visitor.actor)
+    trial = try_connection(row)
+    if trial.ok:
+        messages.success(request, f"{trial.model} answered after {trial.latency_ms:.0f} ms.")
+    else:
+        code = trial.error_code or ""
+        messages.error(request, f"{code}: {trial.error_detail} {REMEDIES.get(code, '')}")
+    return redirect("console_connection", id=id)
+
+
+@require_POST
+@console_page(write=ADMIN)
+def switch_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Switch a connection off, or on again."""
+    visitor, is_on = request.visitor, request.POST.get("to") == "on"
+    row = get_connection(account=visitor.account, id=id)
+    revise_connection(account=visitor.account, connection=row, changes={"is_enabled": is_on}, actor=visitor.actor)
+    messages.success(request, f"{row.name} is switched {'on' if is_on else 'off'}.")
+    return redirect("console_connection", id=id)
+
+
+@require_POST
+@console_page(write=ADMIN)
+def forget_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Delete a connection and forget its key, once its name was typed."""
+    visitor = request.visitor
+    row = get_connection(account=visitor.account, id=id)
+    if not is_confirmed(request, row.name):
+        messages.error(request, "Nothing was deleted: the name that was typed is another one.")
+        return redirect("console_connection", id=id)
+    delete_connection(account=visitor.account, connection=row, now=visitor.now, actor=visitor.actor)
+    messages.success(request, f"{row.name} is deleted, and its key forgotten.")
+    return redirect("console_connections")

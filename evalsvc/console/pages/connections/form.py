@@ -1,0 +1,151 @@
+"""Make a connection, and edit one: the form of POST and PATCH /v1/connections. A key goes in and is never shown."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from rest_framework.exceptions import ValidationError
+
+from evalsvc.accounts.views import checked
+from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.pages.experiments.json_fields import read_json_object
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.judges.connections.bodies import ConnectionIn
+from evalsvc.judges.connections.facts import ConnectionFields
+from evalsvc.judges.models import Connection
+from evalsvc.judges.selectors import get_connection
+from evalsvc.judges.services import create_connection, revise_connection
+from evalsvc.rest.problems import Invalid, as_problem
+
+TEXTS = ("name", "base_url", "model")
+NUMBERS = (
+    *("price_input_per_million", "price_output_per_million", "daily_budget"),
+    *("rpm", "tpm", "max_concurrency"),
+)
+SWITCHES = ("is_default", "sees_images", "hears_audio")
+EXAMPLE = {"name": "house", "base_url": "https://llm.example.com/v1", "model": "small-1", "key": "…"}
+ADDRESS = (
+    FormField("name", "Name", is_required=True),
+    FormField(
+        "base_url", "Address", is_required=True, help="As https://llm.example.com/v1; /chat/completions is added."
+    ),
+    FormField("model", "Model", is_required=True, help="Asked when nothing names another."),
+)
+MONEY = (
+    FormField("price_input_per_million", "Price of a million tokens sent", "number"),
+    FormField("price_output_per_million", "Price of a million tokens written", "number"),
+    FormField("daily_budget", "Daily budget", "number", help="Needs both prices. The day begins at midnight UTC."),
+)
+LIMITS = (
+    FormField("timeout_seconds", "Seconds for one call", "number", value="60"),
+    FormField("rpm", "Calls a minute", "number", help="Empty: any."),
+    FormField("tpm", "Tokens a minute", "number", help="Empty: any."),
+    FormField("max_concurrency", "Calls at a time", "number", help="Empty: any."),
+    FormField("is_default", "Asked by evaluators whose profile names no other", "checkbox"),
+    FormField("sees_images", "Its model reads pictures", "checkbox"),
+    FormField("hears_audio", "Its model reads recordings", "checkbox"),
+)  # fmt: skip
+HEADERS_HELP = 'Further headers as JSON, as {"OpenAI-Organization": "org-…"}; kept as secret as the key.'
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def new_connection(request: PageRequest) -> HttpResponse:
+    """Make a connection."""
+    visitor = request.visitor
+    if request.method != "POST":
+        return _form(request, None, {})
+    try:
+        made = create_connection(account=visitor.account, fields=_fields(request), actor=visitor.actor)
+    except (Invalid, ValidationError) as exc:
+        return _form(request, None, _errors(exc))
+    messages.success(request, f"{made.name} is there. Test it: one tiny call shows whether it answers.")
+    return redirect("console_connection", id=made.pk)
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=ADMIN, write=ADMIN)
+def edit_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Change a connection; a key or headers that are not typed stay."""
+    visitor = request.visitor
+    row = get_connection(account=visitor.account, id=id)
+    if request.method != "POST":
+        return _form(request, row, {})
+    try:
+        revise_connection(account=visitor.account, connection=row, changes=_fields(request), actor=visitor.actor)
+    except (Invalid, ValidationError) as exc:
+        return _form(request, row, _errors(exc))
+    messages.success(request, "The connection is changed. Test it: one tiny call shows whether it answers.")
+    return redirect("console_connection", id=id)
+
+
+def _fields(request: PageRequest) -> ConnectionFields:
+    """Return the form as the API's body, checked. Raises Invalid by the API's pointers."""
+    post = request.POST
+    sent: dict[str, Any] = {name: post.get(name, "").strip() for name in TEXTS}
+    sent |= {name: post.get(name, "").strip() or None for name in NUMBERS}
+    sent |= {name: name in post for name in SWITCHES}
+    sent["timeout_seconds"] = post.get("timeout_seconds", "").strip() or "60"
+    if post.get("key") or "remove_key" in post:
+        sent["key"] = "" if "remove_key" in post else post["key"]
+    if post.get("headers", "").strip():
+        sent["headers"] = read_json_object(post["headers"], "/headers")
+    return cast("ConnectionFields", checked(ConnectionIn(data=sent)))
+
+
+def _errors(exc: Exception) -> dict[str, str]:
+    problem = as_problem(exc)
+    found: dict[str, str] = {}
+    for error in problem.errors if problem else ():
+        found.setdefault(error.pointer.strip("/").split("/")[0], error.detail)
+    return found or {"": problem.detail if problem else str(exc)}
+
+
+def _values(row: Connection | None) -> Mapping[str, str]:
+    if row is None:
+        return {}
+    plain = {name: str(getattr(row, name)) for name in TEXTS}
+    numbers = {
+        name: f"{value:f}".rstrip("0").rstrip(".") for name in NUMBERS[:3] if (value := getattr(row, name)) is not None
+    }
+    limits = {name: str(value) for name in NUMBERS[3:] if (value := getattr(row, name)) is not None}
+    switches = {name: "on" for name in SWITCHES if getattr(row, name)}
+    return {**plain, **numbers, **limits, **switches, "timeout_seconds": f"{row.timeout_seconds:g}"}
+
+
+def _secrets(row: Connection | None) -> list[FormField]:
+    stored = row is not None and row.has_key
+    stays = "Stored encrypted and never shown again." + (" Empty: the stored one stays." if stored else "")
+    fields = [FormField("key", "Replace the key" if stored else "Key", "password", help=stays)]
+    if stored:
+        fields.append(FormField("remove_key", "Remove the stored key", "checkbox"))
+    names = (
+        f" Stored now: {', '.join(row.header_names)}. Empty: they stay; {{}}: none." if row and row.header_names else ""
+    )
+    return [*fields, FormField("headers", "Headers", "textarea", rows=3, help=HEADERS_HELP + names)]
+
+
+def _form(request: PageRequest, row: Connection | None, errors: Mapping[str, str]) -> HttpResponse:
+    hidden = ("key", "headers")  # what is secret is typed again
+    sent = {name: value for name, value in request.POST.items() if isinstance(value, str) and name not in hidden}
+    values = sent if request.method == "POST" else _values(row)
+    path = "/v1/connections" if row is None else f"/v1/connections/{row.pk}"
+    context = {
+        "connection": row,
+        "groups": [
+            ("Where it is", filled(ADDRESS, values, errors)),
+            ("Key", filled(_secrets(row), values, errors)),
+            ("Money", filled(MONEY, values, errors)),
+            ("Limits", filled(LIMITS, values, errors)),
+        ],
+        "refused": errors.get("", ""),
+        "call": ApiCall("POST" if row is None else "PATCH", path, body=EXAMPLE),
+    }
+    return render(request, "console/connections/form.html", context, status=422 if errors else 200)

@@ -1,0 +1,86 @@
+"""How a connection stands, in words, and what to do about what fails."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from evalsvc.judges.ledger.health import ConnectionHealth
+from evalsvc.judges.ledger.standing import ConnectionStanding
+from evalsvc.reports.words import number_text
+
+REMEDIES = {
+    "timeout": "Look whether the endpoint is overloaded; raise the timeout or take a faster model.",
+    "rate_limited": "Set the calls and tokens a minute to what the endpoint allows, or ask its provider for more.",
+    "connection": "See that the endpoint runs and its address is right; edit the address if not, then test.",
+    "refused": "It is about single texts: read the explanation of the evaluation that failed.",
+    "bad_output": "The model does not answer in the form that is asked for: take another one.",
+    "budget_exhausted": "Raise the daily budget, or pay in at the provider. A new day begins at midnight UTC.",
+    "not_configured": "The endpoint takes the key, the model or the path for wrong: edit them, then test.",
+    "bug": "The call could not be made: tell the operator.",
+}
+SAID = {
+    "timeout": "Calls are not answered in time.",
+    "connection": "The endpoint cannot be reached, or fails.",
+    "budget_exhausted": "The money is spent.",
+    "not_configured": "The endpoint refuses how it is asked.",
+}
+
+
+def state_words(one: ConnectionStanding) -> tuple[str, str]:
+    """Return how a connection stands in a word, and its tone."""
+    if not one.connection.is_enabled:
+        return "off", ""
+    if one.failed_with is not None:
+        return "fails", "bad"
+    share = budget_share(one.spent, one.connection.daily_budget)
+    if share is not None and share >= 0.8:
+        return ("budget spent", "bad") if share >= 1 else ("budget nearly spent", "warn")
+    if one.health is None:
+        return "not known", ""
+    return ("answers", "good") if one.health.n_calls else ("not asked lately", "")
+
+
+def budget_share(spent: float | None, budget: Decimal | None) -> float | None:
+    """Return which share of the day's budget is spent; None where that is not known."""
+    if spent is None or budget is None:
+        return None
+    return spent / float(budget) if budget else 1.0
+
+
+def why_words(one: ConnectionStanding) -> str:
+    """Say why a connection does not answer, and the remedy; empty when it answers."""
+    code = one.failed_with
+    if code is None:
+        return ""
+    return f"{one.detail or SAID.get(code, code)} {REMEDIES.get(code, '')}".strip()
+
+
+def spent_words(one: ConnectionStanding) -> str:
+    """Say what is spent today, and of what."""
+    spent = "not known" if one.spent is None else number_text(one.spent)
+    budget = one.connection.daily_budget
+    return f"{spent} of {number_text(float(budget))}" if budget is not None else f"{spent}, no budget"
+
+
+def failed_words(health: ConnectionHealth | None) -> str:
+    """Say how many calls of the day failed, by code; all are counted, so there is no interval."""
+    if health is None:
+        return "not known"
+    if not health.n_calls:
+        return "—"
+    if not health.n_failed:
+        return f"none of {number_text(health.n_calls)}"
+    codes = ", ".join(f"{code} {number_text(n)}" for code, n in health.failed.items())
+    share = f"{100 * health.n_failed / health.n_calls:.3g} %"
+    return f"{number_text(health.n_failed)} of {number_text(health.n_calls)} ({share}): {codes}"
+
+
+def time_words(health: ConnectionHealth | None) -> str:
+    """Say within which time half of the calls end, and 95 of 100."""
+    if health is None or health.p50_ms is None or health.p95_ms is None:
+        return "—"
+    return f"half within {_time(health.p50_ms)}, 95 % within {_time(health.p95_ms)}"
+
+
+def _time(ms: float) -> str:
+    return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.3g} s"

@@ -1,0 +1,119 @@
+"""The lines that ask the same gate in CI: the command `evalsvc gate`, and curl for whoever has no Python there."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from evalsvc.console.parts.calls import KEY
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.gates.answers import GatedConfig, GateEvidence, RuleResult
+
+WHOLE = "account"
+"""The scope that narrows nothing."""
+PROGRAMS = ("answer", "answer_released")
+PASSES = "import json, sys; sys.exit(json.load(sys.stdin)['gate']['outcome'] != 'pass')"
+
+
+def gate_body(evidence: GateEvidence, *, name: str | None) -> dict[str, Any]:
+    """Return the body of `POST /v1/gates` that asks this gate again."""
+    body: dict[str, Any] = {} if name is None else {"name": name}
+    for side, config in (("candidate", evidence.candidate), ("baseline", evidence.baseline)):
+        if config is not None:
+            body[side] = {"experiment_id": config.experiment_id, "config": config.config}
+    if evidence.history is not None:
+        body["history"] = _history(evidence)
+    body["rules"] = [_rule(rule) for rule in evidence.rules]
+    optional = {"level": evidence.level, "looks": evidence.looks, "covers": evidence.covers}
+    usual = {"level": 0.95, "looks": "one", "covers": "new_data"}
+    body |= {key: value for key, value in optional.items() if value != usual[key]}
+    if evidence.cluster_by:
+        body["cluster_by"] = evidence.cluster_by
+    if evidence.spending is not None and evidence.spending.benchmark:
+        body["benchmark"] = evidence.spending.benchmark
+    return body
+
+
+def _history(evidence: GateEvidence) -> dict[str, Any]:
+    assert evidence.history is not None  # noqa: S101  the caller has looked
+    history = evidence.history
+    window = {"scope": history.scope, "since": history.since}
+    named = {"evaluator": history.evaluator_id, "criteria": history.profile_name or None, **window}
+    return {key: value for key, value in named.items() if value and value != WHOLE}
+
+
+def _rule(rule: RuleResult) -> dict[str, Any]:
+    said: dict[str, Any] = {"metric": rule.metric, rule.kind: rule.limit}
+    return said | ({"quantile": rule.quantile} if rule.quantile is not None else {})
+
+
+def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
+    """Return the command line; its exit status is 0 only for a pass."""
+    lines = ["evalsvc gate"]
+    for option, side in (("--candidate", evidence.candidate), ("--baseline", evidence.baseline)):
+        if side is not None:
+            lines.append(f"{option} {shlex.quote(_side(side))}")
+    if (history := evidence.history) is not None:
+        profile = f"/{history.profile_name}" if history.profile_name else ""
+        lines.append(f"--history {shlex.quote(history.evaluator_id + profile)}")
+    lines += [f"--rule {shlex.quote(_rule_text(rule))}" for rule in evidence.rules]
+    lines += _options(gate_body(evidence, name=name))
+    return " \\\n  ".join([*lines, "--markdown gate.md --junit gate.xml"])
+
+
+def _side(side: GatedConfig) -> str:
+    # The newest of its name: a build that runs the experiment anew asks about that one.
+    name = side.experiment_id if ":" in side.experiment or side.experiment.isdigit() else side.experiment
+    return f"{name}:{side.config}"
+
+
+def _rule_text(rule: RuleResult) -> str:
+    quantile = f" p{100 * rule.quantile:g}" if rule.quantile is not None else ""
+    return f"{rule.metric}{quantile} {rule.kind} {rule.limit:.15g}"
+
+
+def _options(body: Mapping[str, Any]) -> list[str]:
+    names = {"level": "--level", "looks": "--looks", "covers": "--covers", "cluster_by": "--cluster-by"}
+    names |= {"benchmark": "--benchmark", "name": "--name"}
+    return [f"{option} {shlex.quote(str(body[key]))}" for key, option in names.items() if key in body]
+
+
+def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
+    """Return the command that runs a new experiment in CI, with the metrics of the rules as the plan has them."""
+    candidate, baseline = evidence.candidate, evidence.baseline
+    if candidate is None or plan is None:
+        return ""
+    names = [candidate.config, *([baseline.config] if baseline is not None else [])]
+    programs = " ".join(f"{shlex.quote(name)}=app:{PROGRAMS[i]}" for i, name in enumerate(names))
+    metrics = _plan_metrics(evidence, plan)
+    evaluators = [one["evaluator"] for one in metrics if "evaluator" in one]
+    judged = f" -e {shlex.quote(evaluators[0])}" if evaluators else ""
+    return (
+        f"echo {shlex.quote(json.dumps({'metrics': metrics}, ensure_ascii=False))} > plan.json\n"
+        f"evalsvc run {programs} --data golden.jsonl --input question --expected answer \\\n"
+        f" {judged} --plan plan.json --name {shlex.quote(candidate.experiment)} --no-promote"
+    )
+
+
+def _plan_metrics(evidence: GateEvidence, plan: ExperimentPlan) -> list[dict[str, Any]]:
+    wanted = {rule.metric for rule in evidence.rules}
+    return [_metric(row) for row in plan.metrics if row["name"] in wanted]
+
+
+def _metric(row: Mapping[str, Any]) -> dict[str, Any]:
+    judged = {"evaluator": row.get("evaluator_id"), "criteria": row.get("profile_name")}
+    read = {"source": row.get("source"), "higher_is_better": row.get("higher_is_better")}
+    said = judged if row.get("evaluator_id") else read
+    return {"name": row["name"], **{key: value for key, value in said.items() if value is not None}}
+
+
+def curl_for_ci(curl: str) -> str:
+    """Return curl's line with what makes a build fail unless the gate passes."""
+    return f'{curl} \\\n  | tee gate.json | python3 -c "{PASSES}"'
+
+
+def exports(base: str) -> str:
+    """Return what the lines need around them."""
+    return f"export EVALSVC_URL={shlex.quote(base)}\nexport {KEY}=ek_…   # a secret of the build, never in the code"

@@ -1,0 +1,98 @@
+"""The list of gates, with what was decided today."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.compare.deciding import TONES
+from evalsvc.console.parts.addresses import choice
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.gates.answers import GatedConfig, GateEvidence
+from evalsvc.gates.models import Gate
+from evalsvc.gates.selectors import evidence_of, list_gates
+from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.rest.answering.pagination import page
+
+ON_A_PAGE, MOST_OF_TODAY = 25, 1000
+OUTCOMES = ("pass", "fail", "undecided")
+COLUMNS = (
+    Column("Gate"),
+    Column("Outcome"),
+    Column("Why", kind="wide"),
+    Column("Benchmark"),
+    Column("When"),
+)
+
+
+@require_safe
+@console_page()
+def gates_page(request: PageRequest) -> HttpResponse:
+    """List the account's gates, newest first, and count those of today."""
+    account, now = request.visitor.account, request.visitor.now
+    asked = {"outcome": choice(request, "outcome", OUTCOMES, ""), "benchmark": request.GET.get("benchmark", "")[:100]}
+    rows = list_gates(account=account, outcome=asked["outcome"] or None, benchmark=asked["benchmark"] or None)
+    found, cursor = page(rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"gates:{account.pk}")
+    today = list_gates(account=account).filter(created_at__gte=now.replace(hour=0, minute=0, second=0, microsecond=0))
+    counts = Counter(today.order_by("-id").values_list("outcome", flat=True)[:MOST_OF_TODAY])
+    options = [("", "any"), *((one, one) for one in OUTCOMES)]
+    context = {
+        "fields": [
+            FormField("outcome", "Outcome", "select", asked["outcome"], options),
+            FormField("benchmark", "Benchmark", value=asked["benchmark"]),
+        ],
+        "today": [(name, counts[name], TONES[name]) for name in OUTCOMES],
+        "table": PageTable(
+            "Gates", COLUMNS, [_row(one, now) for one in found], next_cursor=cursor, is_walked=True,
+            empty="No gate is like that.",
+        ),
+        "is_first": not found and not any(asked.values()),
+        "call": ApiCall("GET", "/v1/gates", {**asked, "limit": ON_A_PAGE}),
+    }  # fmt: skip
+    return render(request, "console/gates/list.html", context)
+
+
+def _row(gate: Gate, now: datetime) -> TableRow:
+    evidence = evidence_of(gate)
+    name = joined_parts(
+        [
+            element("bdi", gate.name or subject_of(evidence)),
+            element("span", f" {subject_of(evidence)}", class_="quiet wrap", dir="auto") if gate.name else None,
+        ]
+    )
+    cells = (
+        name,
+        outcome_badge(gate.outcome),
+        element("span", evidence.summary, dir="auto"),
+        element("span", f"{gate.benchmark}, attempt {gate.attempt}" if gate.benchmark else "—", dir="auto"),
+        moment_markup(gate.created_at, now),
+    )
+    return TableRow(cells, href=reverse("console_gate", args=[gate.pk]), tone=TONES[gate.outcome])
+
+
+def outcome_badge(outcome: str) -> SafeString:
+    """Return a decision as a word in its colour."""
+    return element("span", outcome, class_=f"badge {TONES[outcome]}")
+
+
+def subject_of(evidence: GateEvidence) -> str:
+    """Say what a gate is about, in a few words."""
+    if evidence.history is not None:
+        profile = f" · {evidence.history.profile_name}" if evidence.history.profile_name else ""
+        return f"history of {evidence.history.evaluator_id}{profile}"
+    sides = [
+        f"{side.config} of {side.experiment}"
+        for side in (evidence.candidate, evidence.baseline)
+        if isinstance(side, GatedConfig)
+    ]
+    return " against ".join(sides)

@@ -1,0 +1,160 @@
+"""Ask a gate from a form: about what was captured, or about a config of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.pages.compare.deciding import KINDS, gate_body_of, gate_errors, gate_fields, rule_limit
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.evaluations.history.read import list_histories
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
+from evalsvc.gates.bodies import GateBody
+from evalsvc.gates.services import decide_about
+from evalsvc.rest.bodies.located import located
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import Invalid, NotFound, Problem
+
+MOST_PLANS, MOST_HISTORIES = 50, 100
+LIMITS = ("at_least", "at_most")
+EXAMPLE = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.8}]}
+OF_HISTORY = {
+    "evaluator": "evaluator",
+    "criteria": "profile",
+    "scores": "scores",
+    "since": "scores",
+    "app": "app",
+    "scope": "app",
+}
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR)
+def new_gate(request: PageRequest) -> HttpResponse:
+    """Ask, and lead to the decision with its evidence."""
+    visitor = request.visitor
+    plan = _plan(request)
+    if request.method != "POST":
+        return _form(request, plan, {})
+    try:
+        body = gate_body_of(request) if plan is not None else _about_history(request)
+        gate = decide_about(account=visitor.account, epoch=None, body=body, actor=visitor.actor)
+    except Problem as problem:
+        return _form(request, plan, _errors(problem))
+    messages.success(request, f"Gate: {gate.outcome}.")
+    return redirect("console_gate", id=gate.pk)
+
+
+def _plan(request: PageRequest) -> ExperimentPlan | None:
+    text = request.GET.get("experiment", "")
+    if not text:
+        return None
+    if not is_bigint(text):
+        raise NotFound
+    return get_plan(account=request.visitor.account, id=int(text))
+
+
+def _about_history(request: PageRequest) -> GateBody:
+    """Read the form of a history as the body of `POST /v1/gates`. Raises Invalid with the same pointers."""
+    post = request.POST
+    evaluator, _, profile = post.get("evaluator", "").strip().partition(" · ")
+    app, scores = post.get("app", "").strip(), post.get("scores", "").strip()
+    kind = post.get("kind", "") if post.get("kind") in LIMITS else "at_least"
+    sent: dict[str, Any] = {
+        "history": {
+            "evaluator": evaluator,
+            "criteria": profile or None,
+            "scope": {"app": app} if app else None,
+            "since": {"scores": int(rule_limit(scores, "/history/since/scores"))} if scores else None,
+        },
+        "rules": [
+            {"metric": post.get("rule_metric", "pass"), kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}
+        ],
+        "level": rule_limit(post.get("level") or "0.95", "/level"),
+        "name": post.get("name", "").strip() or None,
+    }
+    try:
+        return msgspec.convert(sent, GateBody)
+    except msgspec.ValidationError as exc:
+        raise Invalid(located(str(exc))) from None
+
+
+def _errors(problem: Problem) -> dict[str, str]:
+    found = gate_errors(problem)
+    for error in problem.errors:
+        names = [OF_HISTORY[part] for part in error.pointer.split("/") if part in OF_HISTORY]
+        if names:
+            found = {names[-1]: error.detail}
+    return found
+
+
+def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str, str]) -> HttpResponse:
+    account = request.visitor.account
+    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    plans = list(list_plans(account=account)[:MOST_PLANS])
+    options = [("", "what was captured"), *((str(one.pk), one.experiment.name) for one in plans)]
+    context = {
+        "about": [FormField("experiment", "About", "select", str(plan.pk) if plan else "", options)],
+        "fields": _fields_of(account, plan, sent, errors),
+        "plan": plan,
+        "refused": errors.get("", ""),
+        "call": ApiCall("POST", "/v1/gates", body=EXAMPLE),
+    }
+    return render(request, "console/gates/new.html", context, status=422 if errors else 200)
+
+
+def _fields_of(
+    account: Account, plan: ExperimentPlan | None, sent: Mapping[str, str], errors: Mapping[str, str]
+) -> list[FormField]:
+    if plan is None:
+        return filled(_history_fields(account), sent, errors)
+    configs = [(str(one.pk), one.name) for one in list_configs(account=account, experiment_id=plan.pk)]
+    own = str(plan.pk)
+    sides = [
+        FormField("candidate_experiment", "", "hidden", own),
+        FormField("baseline_experiment", "", "hidden", own),
+        FormField("candidate_config", "Candidate", "select", options=configs),
+        FormField(
+            "baseline_config",
+            "Baseline",
+            "select",
+            configs[-1][0] if configs else "",
+            configs,
+            "For a rule that compares.",
+        ),
+    ]
+    metrics = [metric["name"] for metric in plan.metrics]
+    return [*filled(sides, sent, errors), *gate_fields(metrics, metrics[0] if metrics else "", sent, errors)]
+
+
+def _history_fields(account: Account) -> list[FormField]:
+    pairs = list_histories(account=account, limit=MOST_HISTORIES)
+    names = [f"{evaluator} · {profile}" if profile else evaluator for evaluator, profile in pairs]
+    return [
+        FormField("evaluator", "Evaluator and profile", options=[(name, name) for name in names], is_required=True),
+        FormField("app", "App", help="Empty: of the whole account, with what experiments have promoted."),
+        FormField("scores", "Of the newest scores, how many", "number", help="Empty: all that are kept."),
+        FormField(
+            "rule_metric", "Metric", "select", "pass", [("pass", "the share that passes"), ("score", "the score")]
+        ),
+        FormField(
+            "kind",
+            "It passes when it is shown that",
+            "select",
+            "at_least",
+            [(one, KINDS[one].replace("the candidate's", "its")) for one in LIMITS],
+        ),
+        FormField("limit", "Limit", "number", "0.8", is_required=True),
+        FormField("level", "Level", "number", "0.95", help="How sure to be: 0.95 is wrong one time in twenty."),
+        FormField("name", "Name", help="Gates of one name are shown as runs of one gate."),
+    ]

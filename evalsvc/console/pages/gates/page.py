@@ -1,0 +1,138 @@
+"""One gate: what it asked and of whom, each rule with its evidence, earlier gates of its name, the lines for CI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.compare.deciding import ShownGate, shown_gate
+from evalsvc.console.pages.gates.commands import ci_run_command, curl_for_ci, exports, gate_body, gate_command
+from evalsvc.console.pages.gates.listing import outcome_badge, subject_of
+from evalsvc.console.parts.addresses import optional_address
+from evalsvc.console.parts.calls import ApiCall, as_curl, base_address
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.numbers import number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.selectors import get_plan
+from evalsvc.gates.models import Gate
+from evalsvc.gates.selectors import evidence_of, get_gate, list_gates
+from evalsvc.gates.words import ends_words, interval_words, rule_name
+from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.rest.problems import NotFound
+
+MOST_RUNS = 20
+RULES = (
+    Column("Rule"),
+    Column("Outcome"),
+    Column("Evidence", kind="wide"),
+    Column("In words", kind="wide"),
+    Column("How sure", kind="wide"),
+)
+RUNS = (
+    Column("When"),
+    Column("Outcome"),
+    Column("About", kind="wide"),
+    Column("Rules and their intervals", kind="wide"),
+)
+WARNINGS = {
+    "unclustered": "Some examples lack what others share, and are clusters of their own.",
+    "never_asked": "Some examples were never asked of one of them: it was stopped, or has failed.",
+    "stopped_by_policy": "A race stopped one of them.",
+    "designer_saw_examples": "The candidate is a clone that was made after some of these examples were answered.",
+    "retried": "Failures of one of them were asked again.",
+}
+
+
+@require_safe
+@console_page()
+def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
+    """Show a gate as it was decided; it never changes."""
+    account = request.visitor.account
+    row = get_gate(account=account, id=id)
+    shown = shown_gate(account, str(id))
+    assert shown is not None  # noqa: S101  it has just been found
+    evidence = evidence_of(row)
+    body, sure = gate_body(evidence, name=row.name), 100 * evidence.level
+    context: dict[str, Any] = {
+        "shown": shown,
+        "gate": shown.gate,
+        "title": row.name or subject_of(evidence),
+        "subject": subject_of(evidence),
+        "row": row,
+        "rules": _rules(shown),
+        "warnings": [WARNINGS.get(one, one.replace("_", " ")) for one in shown.gate.warnings],
+        "runs": _runs(request, row),
+        "compare": _comparison(row),
+        "exports": exports(base_address(request)),
+        "run": ci_run_command(evidence, _plan(request, row)),
+        "command": gate_command(evidence, name=row.name),
+        "curl": curl_for_ci(as_curl(request, ApiCall("POST", "/v1/gates", body=body))),
+        "is_narrowed": bool({"scope", "since"} & body.get("history", {}).keys()),
+        "level": f"{sure:g} %: it passes wrongly in at most {100 - sure:.3g} of 100 cases",
+        "call": ApiCall("GET", f"/v1/gates/{row.pk}"),
+    }
+    return render(request, "console/gates/gate.html", context)
+
+
+def _plan(request: PageRequest, row: Gate) -> ExperimentPlan | None:
+    """Return the candidate's plan, if it is still there: a decision outlives it."""
+    if row.experiment_id is None:
+        return None
+    try:
+        return get_plan(account=request.visitor.account, id=row.experiment_id)
+    except NotFound:
+        return None
+
+
+def _rules(shown: ShownGate) -> PageTable:
+    rows = [
+        TableRow(
+            (
+                element("bdi", one.name),
+                outcome_badge(one.outcome),
+                joined_parts([number_markup(one.number), element("span", one.counts, class_="quiet")]),
+                element("span", one.says, dir="auto"),
+                ends_words(rule),
+            ),
+            tone=one.tone,
+        )
+        for one, rule in zip(shown.rules, shown.gate.rules, strict=True)
+    ]
+    return PageTable("Rules", RULES, rows)
+
+
+def _runs(request: PageRequest, row: Gate) -> PageTable:
+    """Return the gates of the same name, or else on the same benchmark, the newest first."""
+    rows = list_gates(account=request.visitor.account)
+    if row.name:
+        rows = rows.filter(name=row.name)
+    elif row.benchmark:
+        rows = rows.filter(benchmark=row.benchmark)
+    else:
+        rows = rows.filter(pk=row.pk)
+    found = []
+    for one in rows.order_by("-id")[:MOST_RUNS]:
+        evidence = evidence_of(one)
+        rules = "; ".join(
+            f"{rule_name(rule)}: {rule.outcome}, {interval_words(rule)}, n = {rule.n}" for rule in evidence.rules
+        )
+        cells = (
+            moment_markup(one.created_at, request.visitor.now),
+            outcome_badge(one.outcome),
+            element("span", subject_of(evidence), dir="auto"),
+            element("span", rules, dir="auto"),
+        )
+        found.append(TableRow(cells, "" if one.pk == row.pk else reverse("console_gate", args=[one.pk])))
+    return PageTable("Runs of this gate", RUNS, found)
+
+
+def _comparison(row: Gate) -> str:
+    if row.config_id is None or row.baseline_config_id is None:
+        return ""
+    return optional_address("console_compare", a=row.config_id, b=row.baseline_config_id)

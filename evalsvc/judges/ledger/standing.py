@@ -1,0 +1,52 @@
+"""How connections stand just now: spent, called, failing. Nothing here is a row; Redis has it all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from evalsvc.judges.failures import BUDGET_EXHAUSTED, CONNECTION, NOT_CONFIGURED, TIMEOUT
+from evalsvc.judges.ledger.health import ConnectionHealth, healths_of
+from evalsvc.judges.ledger.limits import spent_and_failing
+from evalsvc.judges.models import Connection
+
+OF_THE_ENDPOINT = frozenset((CONNECTION, TIMEOUT, NOT_CONFIGURED, BUDGET_EXHAUSTED))
+"""Codes that say something of the connection; the others are about one text, or about speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionStanding:
+    """A connection with what Redis knows of it; None where Redis does not answer."""
+
+    connection: Connection
+    spent: float | None
+    health: ConnectionHealth | None
+    failing: str | None
+    """The code for which the default model is left alone just now."""
+
+    @property
+    def failed_with(self) -> str | None:
+        """Why it does not answer: it is left alone, or its last call since a change has failed for its own sake."""
+        if not self.connection.is_enabled:
+            return None
+        last = self.health
+        if self.failing is not None or last is None or last.last_at is None or last.last_code not in OF_THE_ENDPOINT:
+            return self.failing
+        return last.last_code if last.last_at > self.connection.revised_at else None
+
+    @property
+    def detail(self) -> str:
+        """What the last failure said, where it was of this kind."""
+        health = self.health
+        return health.failed_detail or "" if health is not None and health.failed_code == self.failed_with else ""
+
+
+def standings_of(rows: Sequence[Connection], *, now: datetime) -> list[ConnectionStanding]:
+    """Return how connections of one account stand, in their order. Two round trips to Redis, however many there are."""
+    if not rows:
+        return []
+    ids = [row.id for row in rows]
+    healths = healths_of(account_id=rows[0].account_id, connection_ids=ids, now=now)
+    found = zip(rows, spent_and_failing(rows), healths, strict=True)
+    return [ConnectionStanding(row, spent, health, failing) for row, (spent, failing), health in found]

@@ -1,0 +1,176 @@
+"""Pages of gates: what was decided, by the API's numbers and words; asked from a form; and lines that ask the same again."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from typing import Any
+
+from click.testing import CliRunner
+
+from evalsvc.cli.deciding.rule_texts import read_rules
+from evalsvc.cli.main import command_line
+from evalsvc.console.parts.numbers import Number
+from tests.admin.conftest import HOSTILE
+from tests.conftest import Caller
+from tests.console.comparing import answered, ids
+from tests.console.conftest import Visitor
+from tests.evaluations.deleting import evaluate
+from tests.factories import make_dataset, make_experiment, ok
+from tests.gates.shapes import ask
+
+
+def decided(caller: Caller, **more: Any) -> dict[str, Any]:
+    """A gate that compares two configs, with its answer."""
+    made = answered(caller, {"e1"}, {f"e{i}" for i in range(15)}, n=40)
+    sides = {
+        name: {"experiment_id": made["id"], "config": config}
+        for name, config in zip(("candidate", "baseline"), ids(made), strict=True)
+    }
+    gate: dict[str, Any] = ask(caller, sides, {"metric": "accuracy", "better_by": 0.0}, **more)
+    return gate
+
+
+def copied(text: str, label: str) -> str:
+    (found,) = re.findall(rf'aria-label="{label}"><code>(.*?)</code>', text, re.DOTALL)
+    return html.unescape(found)
+
+
+def ends(rule: dict[str, Any]) -> str:
+    return Number(rule["estimate"], rule["lower"], rule["upper"]).ends_text
+
+
+def test_a_decision_stands_there_in_the_api_s_numbers_and_words(alice: Caller, reader: Visitor) -> None:
+    gate = decided(alice, name="nightly")
+    (rule,) = gate["rules"]
+    text = html.unescape(reader.text(f"gates/{gate['id']}"))
+
+    assert gate["summary"] in text and rule["says"].split(".")[0] in text
+    assert ends(rule) in text and f"n = {rule['n']}" in text
+    assert f"{rule['n_improved']} improved, {rule['n_regressed']} regressed" in text
+    assert f"{gate['pairing']['n_common']} examples in both" in text
+    for one in gate["regressions"]:
+        assert one["example_id"] in text and one["candidate"]["output"] in text
+
+
+def test_the_list_counts_today_and_is_narrowed(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice)
+    decided(alice, name="nightly")
+    history = {"history": {"evaluator": "exact-match", "scope": {"app": "of nobody"}}}
+    assert ask(alice, history, {"metric": "pass", "at_least": 0.5}, name="traffic")["outcome"] == "undecided"
+    text = reader.text("gates")
+    assert "1 pass" in text and "1 undecided" in text and "0 fail" in text and "traffic" in text
+
+    assert "nightly" not in reader.text("gates", outcome="undecided")
+    assert "No gate is like that" in reader.text("gates", benchmark="golden")
+    assert "nightly" in reader.text()
+
+
+def test_runs_of_one_name_stand_together(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice)
+    found = [
+        ask(alice, {"history": {"evaluator": "exact-match"}}, {"metric": "pass", "at_least": limit}, name="traffic")
+        for limit in (0.1, 0.9)
+    ]
+    text = reader.text(f"gates/{found[1]['id']}")
+
+    assert f'href="/console/gates/{found[0]["id"]}"' in text
+    assert "pass at least 0.1" in text and "pass at least 0.9" in text
+
+
+def test_the_curl_line_asks_the_same_gate(alice: Caller, reader: Visitor) -> None:
+    gate = decided(alice, name="nightly", level=0.9)
+    line = copied(reader.text(f"gates/{gate['id']}"), "curl, with a status for the build")
+    curl, _, check = line.partition("| tee gate.json |")
+    words = shlex.split(curl.replace("\\\n", " "))
+
+    again = ok(alice.post("/v1/gates", json.loads(words[words.index("-d") + 1])))["gate"]
+    changes = {"id", "created_at"}
+    assert {k: v for k, v in again.items() if k not in changes} == {k: v for k, v in gate.items() if k not in changes}
+    assert words[-1] == "http://testserver/v1/gates" and "sys.exit" in check and alice.key not in line
+
+
+def test_the_command_is_one_that_the_command_line_takes(alice: Caller, reader: Visitor) -> None:
+    gate = decided(alice, name="every night", level=0.9)
+    text = reader.text(f"gates/{gate['id']}")
+    words = shlex.split(copied(text, "evalsvc").replace("\\\n", " "))
+
+    assert words[:2] == ["evalsvc", "gate"] and "every night" in words
+    assert words[words.index("--candidate") + 1] == f"{gate['candidate']['experiment']}:new prompt"
+    assert read_rules([words[words.index("--rule") + 1]]) == [{"metric": "accuracy", "better_by": 0.0}]
+    refused = CliRunner().invoke(
+        command_line, words[1:], env={"EVALSVC_URL": "http://127.0.0.1:9", "EVALSVC_API_KEY": "ek_x"}
+    )
+    assert "No such option" not in refused.output and "Usage:" not in refused.output
+    assert words[words.index("--level") + 1] == "0.9"
+
+
+def test_the_run_measures_what_the_rules_ask_for(alice: Caller, reader: Visitor) -> None:
+    gate = decided(alice)
+    line = copied(reader.text(f"gates/{gate['id']}"), "Run")
+    words = shlex.split(line.replace("\\\n", " "))
+    metrics = json.loads(words[words.index("echo") + 1])["metrics"]
+
+    made = make_experiment(alice, make_dataset(alice, n=3), [{"name": "new", "kind": "push"}], metrics=metrics)
+    assert [one["name"] for one in made["plan"]["metrics"]] == ["accuracy"]
+    assert words[words.index("--name") + 1] == gate["candidate"]["experiment"] and "new prompt=app:answer" in words
+
+
+def test_one_is_asked_about_what_was_captured(alice: Caller, editor: Visitor) -> None:
+    for label in ("a", "a", "b"):
+        evaluate(alice, app="shop", label=label)
+    form = editor.text("gates/new")
+    name = re.findall(r'<option value="(exact-match[^"]*)"', form)[0]
+
+    sent = {"evaluator": html.unescape(name), "app": "shop", "rule_metric": "pass", "kind": "at_least", "limit": "0.2"}
+    answer = editor.post("gates/new", **sent, level="0.95", name="traffic")
+    (gate,) = ok(alice.get("/v1/gates"))["gates"]
+    assert answer["Location"] == f"/console/gates/{gate['id']}"
+    assert (gate["history"]["n"], gate["history"]["scope"], gate["name"]) == (3, {"app": "shop"}, "traffic")
+    assert "app and the newest scores are in the line below" in editor.text(f"gates/{gate['id']}")
+
+
+def test_one_is_asked_about_two_configs_and_refused_at_its_field(alice: Caller, editor: Visitor) -> None:
+    made = answered(alice, {"e1"}, {f"e{i}" for i in range(15)}, n=40)
+    path = f"gates/new?experiment={made['id']}"
+    a, b = ids(made)
+    sent = {"candidate_experiment": made["id"], "baseline_experiment": made["id"], "candidate_config": a}
+    sent |= {"baseline_config": b, "rule_metric": "accuracy", "kind": "better_by", "level": "0.95", "looks": "one"}
+    wrong = editor.post(path, **sent, limit="much")
+    assert wrong.status_code == 422 and 'id="e-limit"' in wrong.content.decode()
+    unknown = editor.post("gates/new", evaluator="nobody", rule_metric="pass", kind="at_least", limit="0.5")
+    assert unknown.status_code == 422 and 'id="e-evaluator"' in unknown.content.decode()
+
+    editor.post(path, **sent, limit="0")
+    (gate,) = ok(alice.get("/v1/gates"))["gates"]
+    assert gate["outcome"] == "pass"
+
+
+def test_a_reader_asks_none_and_a_stranger_finds_none(alice: Caller, reader: Visitor, stranger: Visitor) -> None:
+    gate = decided(alice, name="nightly")
+    experiment = gate["candidate"]["experiment_id"]
+    assert reader.get("gates/new").status_code == 403 and reader.post("gates/new", limit="0").status_code == 403
+    assert "Ask a gate" not in reader.text("gates")
+    for path in (f"gates/{gate['id']}", "gates/1", f"gates/new?experiment={experiment}"):
+        assert stranger.get(path).status_code == 404, path
+    assert "nightly" not in stranger.text("gates")
+    assert len(ok(alice.get("/v1/gates"))["gates"]) == 1
+
+
+def test_hostile_names_stay_text_and_queries_are_few(alice: Caller, editor: Visitor) -> None:
+    gates = [decided(alice, name=HOSTILE[:200])]
+    for _ in range(5):
+        sides = {
+            name: {key: gates[0][name][key] for key in ("experiment_id", "config")}
+            for name in ("candidate", "baseline")
+        }
+        gates.append(ask(alice, sides, {"metric": "accuracy", "better_by": 0.0}, name=HOSTILE[:200]))
+    for path in (
+        "gates",
+        f"gates/{gates[0]['id']}",
+        "gates/new",
+        f"gates/new?experiment={gates[0]['candidate']['experiment_id']}",
+    ):
+        assert "<script>alert(1)" not in editor.text(path) and editor.n_queries(path) <= 15, path
