@@ -34,7 +34,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 # In the order in which they are tried: what is called most comes first.
 APPS = (
     evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
-    prompts, events, comparisons, reviews, gates, benchmarks, reports, console, ops,
+    prompts, events, comparisons, reviews, gates, benchmarks, reports, ops, console,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

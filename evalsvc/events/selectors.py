@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from evalsvc.accounts.models import Account
 from evalsvc.events.models import EventDelivery, EventEndpoint
 from evalsvc.rest.problems import NotFound
-from evalsvc.tenancy.scope import current_role
+from evalsvc.tenancy.scope import SYSTEM, current_role
 
 LOOKED_AT, LOOKED_BACK = 100, timedelta(days=7)
 """Of an endpoint's deliveries: the newest, and none that is older."""
@@ -33,7 +33,13 @@ FROM events_eventendpoint e LEFT JOIN LATERAL (
     o.status = 'failed' OR o.status = 'pending' AND num_nonnulls(o.last_error, o.last_status) > 0 AS is_missing
   FROM events_eventdelivery o WHERE o.endpoint_id = e.id AND o.created_at > %s ORDER BY o.created_at DESC LIMIT %s
 ) d ON true
-WHERE e.account_id = %s GROUP BY e.id ORDER BY e.created_at, e.id
+WHERE {which} GROUP BY e.id ORDER BY e.created_at, e.id LIMIT 2000
+"""
+# By the partial index of what is under way.
+UNDER_WAY = """
+SELECT count(*) FILTER (WHERE n_attempts = 0), count(*) FILTER (WHERE n_attempts > 0),
+  coalesce(greatest(0, extract(epoch FROM %s - min(next_at))), 0)
+FROM events_eventdelivery WHERE status = 'pending'
 """
 
 
@@ -77,7 +83,7 @@ class EndpointStanding:
 def endpoint_standings(*, account: Account, now: datetime) -> Sequence[EndpointStanding]:
     """Return how each endpoint of the account stands, the oldest first. One statement, over at most a hundred each."""
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(STANDINGS, [now - LOOKED_BACK, LOOKED_AT, account.pk])
+        cursor.execute(STANDINGS.format(which="e.account_id = %s"), [now - LOOKED_BACK, LOOKED_AT, account.pk])
         return [EndpointStanding(*row) for row in cursor.fetchall()]
 
 
@@ -93,6 +99,37 @@ def get_endpoint(*, account: Account, id: uuid.UUID, lock: bool = False) -> Even
     if row is None:
         raise NotFound
     return row
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveriesEverywhere:
+    """Deliveries of all accounts, in counts alone."""
+
+    n_new: int
+    n_retried: int
+    overdue_seconds: float
+    """By how much the most overdue one is late."""
+    n_endpoints: int
+    n_failing: int
+    n_failed: int
+    """Given up, of the newest hundred of each endpoint within seven days."""
+
+
+def deliveries_everywhere(*, now: datetime) -> DeliveriesEverywhere:
+    """Return how deliveries stand over all accounts, as the system role."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute(UNDER_WAY, [now])
+        n_new, n_retried, overdue = cursor.fetchone()
+        cursor.execute(STANDINGS.format(which="e.is_enabled"), [now - LOOKED_BACK, LOOKED_AT])
+        found = [EndpointStanding(*row) for row in cursor.fetchall()]
+    return DeliveriesEverywhere(
+        n_new=n_new,
+        n_retried=n_retried,
+        overdue_seconds=float(overdue),
+        n_endpoints=len(found),
+        n_failing=sum(one.is_failing for one in found),
+        n_failed=sum(one.n_failed for one in found),
+    )
 
 
 def list_deliveries(*, account: Account, **asked: object) -> QuerySet[EventDelivery]:

@@ -54,6 +54,14 @@ for i = 2, #found, 2 do found[i] = tostring(math.max(0, now - tonumber(found[i])
 return found
 """,
 )
+BEATS = Script(
+    CLOCK,
+    """
+local now, found = clock(), redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 2, #found, 2 do found[i] = tostring(math.max(0, now - tonumber(found[i]))) end
+return found
+""",
+)
 READ = Script(CLOCK, "local now = clock() return redis.call('ZRANGEBYSCORE', KEYS[1], now - ARGV[1], '+inf')")
 
 
@@ -79,6 +87,16 @@ def leave(parts: list[str], name: str) -> None:
 def alive() -> Counter[str]:
     """Count the processes of each part that gave a sign of life lately. Raises RedisError."""
     return Counter(member.decode().partition(" ")[0] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS]))
+
+
+def beats() -> list[tuple[str, str, float]]:
+    """Return each process that gave a sign within the hour: its part, its name, and how many seconds ago it last did.
+
+    Raises RedisError.
+    """
+    found = BEATS.run(keys=[KEY])
+    pairs = [(member.decode(), float(age)) for member, age in zip(found[::2], found[1::2], strict=True)]
+    return sorted((*member.split(" ", 1), age) for member, age in pairs)
 
 
 def worker_figures() -> list[dict[str, int]]:

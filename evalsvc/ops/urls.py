@@ -1,7 +1,12 @@
-"""The addresses of what concerns the whole of an account."""
+"""The addresses of what concerns the whole of an account, and of the operator's page."""
 
 from django.urls import path
 
 from evalsvc.ops.api.account_export import AccountExportView
+from evalsvc.ops.panel.views import operator_page
 
-urlpatterns = [path("v1/account/export", AccountExportView.as_view())]
+urlpatterns = [
+    path("v1/account/export", AccountExportView.as_view()),
+    # Before the console's own addresses, the last of which takes whatever is below /console/.
+    path("console/operator", operator_page, name="console_operator"),
+]

@@ -14,6 +14,8 @@ from tests.console.comparing import raced
 from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
 from tests.events.shapes import new_endpoint, send_test_event, told
+from tests.factories import ok
+from tests.gates.shapes import ask
 from tests.reviews.shapes import answered_experiment, new_review, pairs_of
 
 ROLES = ("reader", "editor", "admin", "operator")
@@ -52,6 +54,10 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("limits/retention?retention_days=30&retention_history_days=", "admin"),
     ("you", "reader"),
     ("you/factor", "reader"),
+    ("connections/{connection}", "reader"),
+    ("connections/new", "admin"),
+    ("gates/{gate}", "reader"),
+    ("operator", "operator"),
 )
 
 # Pages of the same parts as one above: looked at when all pages are.
@@ -71,6 +77,10 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("datasets/{dataset}/edit", "editor"),
     ("keys/{key}", "admin"),
     ("webhooks", "reader"),
+    ("connections", "reader"),
+    ("gates", "reader"),
+    ("gates/new", "editor"),
+    ("connections/{connection}/edit", "admin"),
     ("webhooks/deliveries/{delivery}", "reader"),
     ("webhooks/{webhook}/edit", "admin"),
     ("reviews/new", "editor"),
@@ -129,5 +139,31 @@ def reviewed(caller: Any) -> Found:
     return {"review": review["id"]}
 
 
+BODY = {"name": "house", "base_url": "http://127.0.0.1:9/v1", "model": "small-1", "key": "sk-0123456789abcdefghij"}
+
+
+def judges(caller: Any) -> Found:
+    """A connection that has been called in vain."""
+    prices = {"price_input_per_million": 1, "price_output_per_million": 2}
+    row = ok(caller.post("/v1/connections", BODY | prices | {"daily_budget": 5}), 201)["connection"]
+    ok(caller.post(f"/v1/connections/{row['id']}/test"))
+    return {"connection": row["id"]}
+
+
+def gated(caller: Any) -> Found:
+    """A gate about what was captured."""
+    history = {"evaluator": "exact-match", "criteria": "patronus:exact-match"}
+    return {"gate": ask(caller, {"history": history}, {"metric": "pass", "at_least": 0.5}, name="traffic")["id"]}
+
+
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
-FURNISHERS: tuple[Callable[[Any], Found], ...] = (scores, judged, raced, people, hooks, reviewed)
+FURNISHERS: tuple[Callable[[Any], Found], ...] = (
+    scores,
+    judged,
+    raced,
+    people,
+    hooks,
+    reviewed,
+    judges,
+    gated,
+)

@@ -1,0 +1,1 @@
+"""The operator's page: how the installation stands, by the figures of `/metrics` and what the database says."""

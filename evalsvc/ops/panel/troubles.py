@@ -1,0 +1,133 @@
+"""What an operator should look at first, each with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evalsvc.ops import alive
+from evalsvc.ops.metering.queues import LANES
+from evalsvc.ops.panel.inventory import Inventory
+from evalsvc.ops.panel.reading import PanelReading
+
+LAG_SECONDS = 60.0
+FULL_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that is wrong: what, what to do, and where on the page its figures are."""
+
+    title: str
+    says: str
+    remedy: str
+    place: str
+    tone: str = "error"
+
+
+def troubles_of(reading: PanelReading) -> list[Trouble]:
+    """Return what is wrong, the most urgent first."""
+    return [
+        *_silence(reading),
+        *_workers(reading),
+        *_lag(reading),
+        *_tasks(reading),
+        *_outside(reading),
+        *_data(reading),
+    ]
+
+
+def _silence(reading: PanelReading) -> Iterator[Trouble]:
+    if reading.backlog is None or reading.inventory is None:
+        yield Trouble(
+            "PostgreSQL does not tell",
+            "Its figures are missing.",
+            "See that it runs, and is not overloaded.",
+            "database",
+        )
+    if reading.beats is None:
+        yield Trouble(
+            "Valkey does not answer",
+            "Its figures are missing.",
+            "See that it runs, and that REDIS_URL leads to it.",
+            "workers",
+        )
+
+
+def _workers(reading: PanelReading) -> Iterator[Trouble]:
+    for part in alive.PARTS if reading.beats is not None else ():
+        if not reading.n_alive(part):
+            name = "The clock" if part == alive.BEAT else f"No worker of the queue {part}"
+            says = "is silent" if part == alive.BEAT else "gives signs of life"
+            command = (
+                "celery -A evalsvc.celery beat" if part == alive.BEAT else f"celery -A evalsvc.celery worker -Q {part}"
+            )
+            yield Trouble(f"{name} {says}", "What it does is kept, and waits.", f"Start one: {command}", "workers")
+
+
+def _lag(reading: PanelReading) -> Iterator[Trouble]:
+    backlog = reading.backlog
+    for lane in LANES if backlog is not None else ():
+        assert backlog is not None  # noqa: S101  there are no lanes without it
+        if backlog.oldest[lane] > LAG_SECONDS:
+            says = f"{backlog.depth[lane]} evaluations wait, the oldest for {backlog.oldest[lane]:.0f} s."
+            yield Trouble(f"The lane {lane} lags", says, _lag_remedy(reading, lane), "lanes")
+
+
+def _lag_remedy(reading: PanelReading, lane: str) -> str:
+    if lane not in alive.PARTS:
+        return "Requests that were cut off leave it; the sweep takes it up again: see that the clock's tasks run."
+    if not reading.n_alive(lane):
+        return f"Nobody works on it. Start a worker: celery -A evalsvc.celery worker -Q {lane}"
+    if lane == "judge" and reading.judges is not None and reading.judges.n_failing:
+        return "Judges fail (below): what waits for them is asked again by itself once they answer."
+    return "Start more workers of this queue, or give this machine more processors."
+
+
+def _tasks(reading: PanelReading) -> Iterator[Trouble]:
+    late = [one for one in reading.tasks or () if one.is_late]
+    if late:
+        names = ", ".join(one.name for one in late)
+        remedy = "See that the clock and the worker of its queue run, and read the worker's log."
+        yield Trouble("A task of the clock is late", f"It has not ended well in time: {names}.", remedy, "clock")
+
+
+def _outside(reading: PanelReading) -> Iterator[Trouble]:
+    judges, deliveries = reading.judges, reading.deliveries
+    if judges is not None and judges.n_failing:
+        codes = ", ".join(f"{code} {n}" for code, n in judges.codes.items())
+        says = f"{judges.n_failing} of {judges.n_connections} connections, of {judges.n_accounts} accounts: {codes}."
+        remedy = (
+            "The admins of these accounts read at their connection why, and mend it. If all fail with connection, look"
+            " at this machine's network."
+        )
+        yield Trouble("Judges fail", says, remedy, "judges", "warning")
+    if deliveries is not None and deliveries.n_failing:
+        says = (
+            f"{deliveries.n_failing} of {deliveries.n_endpoints} webhooks take nothing; "
+            f"{deliveries.n_retried} deliveries are being tried again."
+        )
+        remedy = "The admins of these accounts read at their webhook why, mend it, and deliver again."
+        yield Trouble("Webhooks do not deliver", says, remedy, "deliveries", "warning")
+
+
+def _data(reading: PanelReading) -> Iterator[Trouble]:
+    found: Inventory | None = reading.inventory
+    if found is None:
+        return
+    if not found.is_migrated or not found.has_functions:
+        yield Trouble(
+            "The database is of another version",
+            "Migrations or functions are missing.",
+            "Run python manage.py migrate.",
+            "versions",
+        )
+    if found.n_connections > FULL_SHARE * found.max_connections:
+        says = f"{found.n_connections} of {found.max_connections} connections are open."
+        yield Trouble(
+            "PostgreSQL has few connections left", says, "Raise max_connections, or make the pools smaller.", "database"
+        )
+    if found.disk.is_short:
+        yield Trouble(
+            "The disk is nearly full", "Less than a tenth is free.", "Make room, or shorten retention.", "disk"
+        )

@@ -1,0 +1,44 @@
+"""/console/operator: in the console's look, but above it, since only operations know the whole installation."""
+
+from __future__ import annotations
+
+import sys
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from evalsvc import __version__
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.parts.calls import base_address
+from evalsvc.ops.panel import tables
+from evalsvc.ops.panel.reading import read_panel
+from evalsvc.ops.panel.troubles import troubles_of
+
+
+# What it asks is of no account, and may have to wait for a server that is down.
+@require_safe
+@console_page(scoped=False)
+def operator_page(request: PageRequest) -> HttpResponse:
+    """Show how the installation stands, to operators; nobody else is told that there is such a page."""
+    if not request.visitor.is_operator:
+        raise Http404
+    reading = read_panel(request.visitor.now)
+    found = reading.inventory
+    context = {
+        "reading": reading,
+        "troubles": troubles_of(reading),
+        "lanes": tables.lanes_table(reading),
+        "workers": tables.workers_table(reading),
+        "tasks": tables.tasks_table(reading),
+        "sizes": tables.sizes_table(found),
+        "size": tables.bytes_text(found.n_bytes) if found else "not known",
+        "oldest": tables.seconds_text(found.oldest_seconds) if found else "",
+        "overdue": tables.seconds_text(reading.deliveries.overdue_seconds) if reading.deliveries else "",
+        "free": tables.bytes_text(found.disk.free) if found else "",
+        "total": tables.bytes_text(found.disk.total) if found else "",
+        "version": __version__,
+        "python": sys.version.partition(" ")[0],
+        "command": f'curl -H "Authorization: Bearer $EVALSVC_METRICS_KEY" {base_address(request)}/metrics',
+    }
+    return render(request, "ops/operator.html", context)
