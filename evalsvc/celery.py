@@ -109,7 +109,7 @@ app.steps["consumer"].add("evalsvc.ops.heartbeat:Heartbeat")
 app.autodiscover_tasks(
     [
         *("evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"),
-        *("evalsvc.comparisons", "evalsvc.ops"),
+        *("evalsvc.comparisons", "evalsvc.ops", "evalsvc.accounts"),
     ]
 )
 

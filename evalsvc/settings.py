@@ -64,6 +64,14 @@ SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W021", "security.W003"]
 
 # --- How do people sign in? ------------------------------------------------------------------------------------------
 PUBLIC_URL = env_origin("EVALSVC_PUBLIC_URL", "")  # what links in mails begin with, and where a provider leads back to
+EMAIL_HOST = env_str("EVALSVC_SMTP_HOST", "")  # empty: no mails, and no "forgotten password"
+EMAIL_PORT = env_int("EVALSVC_SMTP_PORT", 587, lowest=1)
+EMAIL_HOST_USER = env_str("EVALSVC_SMTP_USER", "")
+EMAIL_HOST_PASSWORD = env_str("EVALSVC_SMTP_PASSWORD", "")
+EMAIL_USE_TLS = env_bool("EVALSVC_SMTP_STARTTLS", True)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env_str("EVALSVC_SMTP_FROM", "evalsvc@localhost")
+PASSWORD_RESET_TIMEOUT = 3600
 OIDC_ISSUER = env_str("EVALSVC_OIDC_ISSUER", "")  # empty: no single sign-on
 OIDC_CLIENT_ID = env_str("EVALSVC_OIDC_CLIENT_ID", "")
 OIDC_CLIENT_SECRET = env_str("EVALSVC_OIDC_CLIENT_SECRET", "")

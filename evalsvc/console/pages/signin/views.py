@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.access.signin import LockedOut
 from evalsvc.accounts.signing_in import provider, steps
 from evalsvc.accounts.signing_in.library import with_library
+from evalsvc.accounts.signing_in.mails import sends_mails
 from evalsvc.console.parts.addresses import safe_next
 
 WRONG = "E-mail address and password do not match, or this person may not sign in."
@@ -81,6 +82,7 @@ def _sign_in_form(request: HttpRequest, error: str = "", *, status: int = 200) -
         "error": error,
         "email": request.POST.get("username", ""),
         "next": safe_next(request, ""),
+        "sends_mails": sends_mails(),
         "provider": settings.OIDC_LABEL if provider.is_configured() else "",
     }
     return render(request, "console/signin/sign_in.html", context, status=status)

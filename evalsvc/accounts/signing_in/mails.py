@@ -1,0 +1,71 @@
+"""A new password by mail, for whoever has forgotten theirs: a link that is good once, and for an hour.
+
+The token is Django's: it is signed over the password's hash and the last sign-in, so that a new password, or a sign-in,
+ends it. Whoever is asked for is looked up after the answer was sent: it is the same, and as quick, for everybody.
+"""
+
+from __future__ import annotations
+
+import logging
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.core.mail import send_mail
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+
+from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in.sessions import end_sessions
+from evalsvc.accounts.signing_in.trail import record_of_person
+
+log = logging.getLogger(__name__)
+TEXT = """Somebody, probably you, has asked for a new password for {email} at {origin}.
+
+Choose one here, within an hour:
+
+{link}
+
+If it was not you, do nothing: your password stays as it is.
+"""
+
+
+def sends_mails() -> bool:
+    """Say whether the operator has said by which server, and where links lead."""
+    return bool(settings.EMAIL_HOST and settings.PUBLIC_URL)
+
+
+def send_reset(email: str) -> None:
+    """Send a link to whoever has this address and a password; to others nothing."""
+    user = User.objects.filter(email=email.lower(), is_active=True, is_staff=True).first()
+    if user is None or not user.has_usable_password():
+        return
+    person = urlsafe_base64_encode(force_bytes(user.pk))
+    path = reverse("console_reset", args=[person, default_token_generator.make_token(user)])
+    text = TEXT.format(email=user.email, origin=settings.PUBLIC_URL, link=f"{settings.PUBLIC_URL}{path}")
+    try:
+        send_mail("A new password", text, settings.DEFAULT_FROM_EMAIL, [user.email])
+    except (OSError, SMTPException):
+        log.exception("a mail could not be sent")
+        return
+    record_of_person(user, "password.reset_sent", actor="system")
+
+
+def person_of_link(person: str, token: str) -> User | None:
+    """Return whose link it is; None for one that was used, is over, or is nobody's."""
+    try:
+        user = User.objects.filter(pk=int(urlsafe_base64_decode(person)), is_active=True, is_staff=True).first()
+    except (ValueError, OverflowError):
+        return None
+    if user is None or not user.has_usable_password() or not default_token_generator.check_token(user, token):
+        return None
+    return user
+
+
+def reset_password(*, user: User, password: str) -> None:
+    """Set the password of a link; all sessions end, a second factor stays."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    n = end_sessions(user=user)
+    record_of_person(user, "password.reset", n_sessions=n)

@@ -1,0 +1,59 @@
+"""A forgotten password: a link is asked for, and a new one chosen with it."""
+
+from __future__ import annotations
+
+import logging
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from kombu.exceptions import OperationalError
+
+from evalsvc.accounts.access.signin import LockedOut, caller_ip, reset_counters, take_attempt
+from evalsvc.accounts.signing_in.mails import person_of_link, reset_password, sends_mails
+from evalsvc.accounts.signing_in.passwords import password_faults
+from evalsvc.accounts.tasks import send_reset_mail
+from evalsvc.console.access import console_message
+from evalsvc.console.pages.signin.views import door_page, too_many
+
+log = logging.getLogger(__name__)
+SENT = "If there is somebody with that address who signs in by password, a link is on its way. It is good for an hour."
+OVER = "It was used, it is older than an hour, or it is not whole. Ask for another one."
+
+
+@door_page
+def forgotten(request: HttpRequest) -> HttpResponse:
+    """Ask for the e-mail address; the answer is the same whoever has it."""
+    if not sends_mails():
+        raise Http404
+    if request.method != "POST":
+        return render(request, "console/signin/forgotten.html")
+    email = request.POST.get("username", "").strip()[:254]
+    try:
+        take_attempt(reset_counters(email, caller_ip(request)))
+    except LockedOut as locked:
+        answer = console_message(request, status=429, title="Too many mails were asked for", detail=str(locked))
+        return too_many(answer, locked)
+    try:
+        send_reset_mail.delay(email)
+    except OperationalError:
+        log.warning("a mail was not enqueued: the broker does not answer")
+    messages.success(request, SENT)
+    return redirect("account_login")
+
+
+@door_page
+def new_by_link(request: HttpRequest, person: str, token: str) -> HttpResponse:
+    """Take a new password from whoever holds the link."""
+    user = person_of_link(person, token)
+    if user is None:
+        return console_message(request, status=404, title="This link opens nothing", detail=OVER)
+    faults: list[str] = []
+    if request.method == "POST":
+        password = request.POST.get("password", "")
+        faults = password_faults(user, password, request.POST.get("again", ""))
+        if not faults:
+            reset_password(user=user, password=password)
+            messages.success(request, "Your password is changed, and all your sessions have ended. Sign in with it.")
+            return redirect("account_login")
+    return render(request, "console/signin/reset.html", {"person": user, "faults": faults})
