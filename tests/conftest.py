@@ -167,7 +167,7 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
     stop_group(process)
 
 
-SLOW_FIRST = ("benchmarks", "faults", "cli", "scripts", "growth", "ops", "evaluators")
+SLOW_FIRST = ("benchmarks", "faults", "contract", "cli", "scripts", "growth", "ops", "evaluators")
 """Folders whose tests take seconds each: begun last, one of two processes would wait for the other at the end."""
 
 

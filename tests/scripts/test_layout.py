@@ -22,6 +22,14 @@ INLINE = ("exact-match", "pii")
 CPU = ("toxicity", "phi", "hallucination", "retrieval-answer-relevance", "pii-broad")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_bytecode() -> Iterator[None]:
+    """Run as deploy/image/Dockerfile does: Python writes no bytecode."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        yield
+
+
 @pytest.fixture(scope="module")
 def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("laid-out") / "evalsvc"
