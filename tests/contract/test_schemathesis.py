@@ -44,10 +44,16 @@ def modestly(n: int) -> settings:
     )
 
 
-@schemathesis.serializer("application/x-protobuf")
+@schemathesis.serializer("application/x-protobuf", "application/zip")
 def as_bytes(context: schemathesis.SerializationContext, value: object) -> bytes:
-    """Send what was drawn for a binary body; hardly any of it is protobuf."""
+    """Send what was drawn for a binary body; hardly any of it is protobuf, or a zip file."""
     return getattr(value, "data", None) or str(value).encode()
+
+
+@schemathesis.serializer("application/x-ndjson")
+def as_lines(context: schemathesis.SerializationContext, value: object) -> bytes:
+    """Send what was drawn for lines of JSON; hardly any of it is one."""
+    return str(value).encode(errors="replace")
 
 
 schema = schemathesis.openapi.from_wsgi("/v1/openapi.json", application)
