@@ -188,8 +188,10 @@ def installed(*arguments: str) -> Iterator[Installation]:
         else:
             shutil.copy2(source, checkout / part)
     copy = Installation(checkout, folder / "home", arguments)
-    yield copy
     try:
-        copy.stop()
+        yield copy
     finally:
-        shutil.rmtree(folder)
+        try:
+            copy.stop()
+        finally:
+            shutil.rmtree(folder)
