@@ -13,7 +13,6 @@ from evalsvc.experiments.reporting.overview import overviews_of
 from evalsvc.experiments.reporting.side_by_side import (
     ExampleSelection,
     compared_examples,
-    count_by_outcome,
     metadata_keys,
     slices_between,
 )
@@ -78,8 +77,7 @@ def test_only_the_examples_that_are_asked_for_are_shown(alice: Caller, show: Any
     made = compared(alice, {"e1", "e2"}, {"e3"})
     with account_scope(alice.account.pk):
         first, second = both(alice, made)
-        found, has_more = compared_examples(first, second, ExampleSelection(show))
-        counts = count_by_outcome(first, second)
+        found, has_more, counts = compared_examples(first, second, ExampleSelection(show))
     assert ({one.key for one in found}, has_more, counts[show]) == (keys, False, len(keys))
     for one in found:
         is_wrong = one.key in {"e1", "e2"}
@@ -94,7 +92,7 @@ def test_examples_of_one_slice_are_shown(alice: Caller) -> None:
     with account_scope(alice.account.pk):
         first, second = both(alice, made)
         wanted = ExampleSelection("differ", by="metadata.topic", label="odd")
-        found, _ = compared_examples(first, second, wanted)
+        found, *_ = compared_examples(first, second, wanted)
         keys = metadata_keys(first.plan.dataset_version_id)
         table = slices_between(first, second, "metadata.topic")
     assert ({one.key for one in found}, keys) == ({"e1", "e3"}, ["topic"])
@@ -110,5 +108,5 @@ def test_pages_of_examples_hold_each_once(alice: Caller) -> None:
     with account_scope(alice.account.pk):
         first, second = both(alice, made)
         pages = [compared_examples(first, second, ExampleSelection(offset=at, limit=3)) for at in (0, 3, 6)]
-    assert [has_more for _, has_more in pages] == [True, True, False]
-    assert sorted(one.key for found, _ in pages for one in found) == [f"e{i}" for i in range(7)]
+    assert [has_more for _, has_more, _ in pages] == [True, True, False]
+    assert sorted(one.key for found, *_ in pages for one in found) == [f"e{i}" for i in range(7)]

@@ -96,10 +96,10 @@ def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Comp
 
     NotFound for missing and foreign ids alike; Invalid, with a pointer, for what cannot be compared.
     """
-    configs = [_config(account, id, pointer) for id, pointer in ((a, "/a"), (b, "/b"))]
+    configs = _configs(account, a, b)
     if configs[0].pk == configs[1].pk:
         raise Invalid(FieldError("/b", "Both are the same config; name another one."))
-    plans = [_plan(account, config) for config in configs]
+    plans = _plans(account, configs)
     name = metric or plans[0].primary_metric
     found = [_metric(plan, name) for plan in plans]
     if (why := why_not_pairable(found[0])) is not None:
@@ -112,14 +112,21 @@ def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Comp
     return first, second
 
 
-def _config(account: Account, id: str, pointer: str) -> Config:
-    """Return the config of this id, or the only one of the experiment of this id."""
-    if not (id.isascii() and id.isdigit()) or int(id) > LARGEST_ID:
-        raise Invalid(FieldError(pointer, "The id of a config, or of an experiment with one config."))
+def _configs(account: Account, *ids: str) -> list[Config]:
+    """Return the configs of these ids, or for the id of an experiment its only one; one query for those of configs."""
+    pointers = ("/a", "/b")
+    for id, pointer in zip(ids, pointers, strict=True):
+        if not (id.isascii() and id.isdigit()) or int(id) > LARGEST_ID:
+            raise Invalid(FieldError(pointer, "The id of a config, or of an experiment with one config."))
     rows = Config.objects.filter(account=account).exclude(state=Config.State.DELETED)
-    if (config := rows.filter(pk=int(id)).first()) is not None:
-        return config
-    several = list(list_configs(account=account, experiment_id=int(id)))
+    found = rows.in_bulk([int(id) for id in ids])
+    return [
+        found.get(int(id)) or _only_config(account, int(id), pointer) for id, pointer in zip(ids, pointers, strict=True)
+    ]
+
+
+def _only_config(account: Account, experiment_id: int, pointer: str) -> Config:
+    several = list(list_configs(account=account, experiment_id=experiment_id))
     if not several:
         raise NotFound()
     if len(several) > 1:
@@ -128,9 +135,10 @@ def _config(account: Account, id: str, pointer: str) -> Config:
     return several[0]
 
 
-def _plan(account: Account, config: Config) -> ExperimentPlan:
+def _plans(account: Account, configs: Sequence[Config]) -> list[ExperimentPlan]:
     plans = ExperimentPlan.objects.filter(account=account).select_related("experiment", "dataset_version")
-    return plans.get(pk=config.experiment_id)
+    found = plans.in_bulk([config.experiment_id for config in configs])
+    return [found[config.experiment_id] for config in configs]
 
 
 def _metric(plan: ExperimentPlan, name: str) -> Metric:

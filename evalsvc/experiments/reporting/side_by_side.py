@@ -26,17 +26,20 @@ CONDITIONS: dict[str, str] = {
     "worse": "%(sign)s * (p.value - p.other) < 0",
     "unpaired": "(p.value IS NULL) <> (p.other IS NULL)",
 }
-COUNTED = f"SELECT {', '.join(f'count(*) FILTER (WHERE {one})' for one in CONDITIONS.values())} FROM paired p"  # noqa: S608  # nosec B608  conditions are ours
+COUNTS = ", ".join(f"count(*) FILTER (WHERE {one}) AS n_{name}" for name, one in CONDITIONS.items())
 PART = part_of_example("metadata").replace("%s", "%(path)s")
 LABEL = label_sql("q.found", json="json")
+DIFFERING_FIRST = """coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,
+  abs(p.value - p.other) DESC NULLS LAST, p.pos"""
+# The counts stand in each row, and in one without an example where none is like that: the pairs are read once.
 PICKED = f"""
-SELECT e.key, e.position, e.input, e.expected, e.contexts, e.metadata, p.pos, p.other_pos, p.value, p.other
-FROM paired p JOIN datasets_example e ON e.id = p.example_id
-CROSS JOIN LATERAL (SELECT {PART} AS found OFFSET 0) q
-WHERE <condition> AND (%(label)s::text IS NULL OR {LABEL} = %(label)s)
-ORDER BY coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,
-  abs(p.value - p.other) DESC NULLS LAST, p.pos
-OFFSET %(offset)s LIMIT %(limit)s
+SELECT counted.*, p.* FROM (SELECT {COUNTS} FROM paired p) counted LEFT JOIN LATERAL (
+  SELECT e.key, e.position, e.input, e.expected, e.contexts, e.metadata, p.pos, p.other_pos, p.value, p.other
+  FROM paired p JOIN datasets_example e ON e.id = p.example_id
+  CROSS JOIN LATERAL (SELECT {PART} AS found OFFSET 0) q
+  WHERE <condition> AND (%(label)s::text IS NULL OR {LABEL} = %(label)s)
+  ORDER BY {DIFFERING_FIRST} OFFSET %(offset)s LIMIT %(limit)s
+) p ON true ORDER BY {DIFFERING_FIRST}
 """  # noqa: S608  # nosec B608  conditions are ours
 KEYS = """
 SELECT DISTINCT k.key FROM (
@@ -82,19 +85,12 @@ class SideBySideExample:
     answers: Sequence[SideBySideAnswer]
 
 
-def count_by_outcome(first: ComparisonSide, second: ComparisonSide) -> dict[str, int]:
-    """Count the paired examples of each kind that `show` names."""
-    with connections[current_role()].cursor() as cursor:
-        cursor.execute(paired_sql(first, second) + COUNTED, _facts(first, second))
-        return dict(zip(CONDITIONS, cursor.fetchone(), strict=True))
-
-
 def compared_examples(
     first: ComparisonSide, second: ComparisonSide, wanted: ExampleSelection, others: Sequence[Config] = ()
-) -> tuple[list[SideBySideExample], bool]:
-    """Return a page of examples and whether there are more; those that differ come first.
+) -> tuple[list[SideBySideExample], bool, dict[str, int]]:
+    """Return a page of examples, whether there are more, and how many of each kind that `show` names there are.
 
-    `others` are further configs of the first one's experiment, shown beside the two.
+    Those that differ come first. `others` are further configs of the first one's experiment, shown beside the two.
     """
     facts = _facts(first, second)
     path = list(path_of(wanted.by)) if wanted.by else []
@@ -104,14 +100,16 @@ def compared_examples(
         cursor.execute(
             paired_sql(first, second) + PICKED.replace("<condition>", CONDITIONS[wanted.show]), facts | named
         )
-        rows = cursor.fetchall()
+        found = cursor.fetchall()
+    counts = dict(zip(CONDITIONS, found[0], strict=False))
+    rows = [row[len(CONDITIONS) :] for row in found if row[len(CONDITIONS)] is not None]
     shown = rows[: wanted.limit]
     places = {(first.config.pk, row[6]) for row in shown} | {(second.config.pk, row[7]) for row in shown}
     places |= {(config.pk, row[6]) for config in others for row in shown}
     answers = answers_at(places)
     sign = 1.0 if first.metric.higher_is_better else -1.0
     sides = (first.config.pk, second.config.pk, *(config.pk for config in others))
-    return [_example(row, sides, answers, sign) for row in shown], len(rows) > wanted.limit
+    return [_example(row, sides, answers, sign) for row in shown], len(rows) > wanted.limit, counts
 
 
 def _facts(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:

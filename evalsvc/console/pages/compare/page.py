@@ -20,7 +20,7 @@ from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.experiments.inference.compare import difference_view
-from evalsvc.experiments.reporting.side_by_side import compared_examples, count_by_outcome
+from evalsvc.experiments.reporting.side_by_side import compared_examples
 from evalsvc.experiments.selectors import list_plans, names_of_configs
 from evalsvc.rest.problems import Invalid
 
@@ -56,8 +56,7 @@ def _choose(request: PageRequest, account: Account, errors: list[str], status: i
 def _context(request: PageRequest, account: Account, chosen: Chosen) -> dict[str, Any]:
     first, second, metric = chosen.first, chosen.second, chosen.first.metric.name
     view = difference_view(first, second)
-    counts = count_by_outcome(first, second)
-    found, has_more = compared_examples(first, second, chosen.examples, chosen.others)
+    found, has_more, counts = compared_examples(first, second, chosen.examples, chosen.others)
     criteria = criteria_for_answers(account)
     asked = chosen_criteria(request, criteria)
     configs = [first.config, second.config, *chosen.others]
