@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
 ALIVE = frozenset({"queued", "running"})
+CHANCE_WORD = "may be chance"
 
 
 def comparison_word(word: str | None) -> str:
@@ -30,7 +31,15 @@ def told_difference(found: Mapping[str, Any] | None) -> str:
     ends = shown.get("new_data") or {}
     bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
     on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-    return f"{comparison_word(found['word'])} ({shown['delta']:+.3g}{bounds}{on_set})"
+    return f"{comparison_word(found['word'])} ({shown['delta']:+.3g}{bounds}{_hedge(found['word'], ends)}{on_set})"
+
+
+def _hedge(word: str | None, ends: Mapping[str, Any]) -> str:
+    """Explain a word beside an interval that seems to say more: the interval is right at one look, the word at all."""
+    lower, upper = ends.get("lower"), ends.get("upper")
+    if word != CHANCE_WORD or lower is None or upper is None or lower <= 0 <= upper:
+        return ""
+    return " at one look; the word is of the evidence that may be watched"
 
 
 @dataclass(frozen=True, slots=True)
