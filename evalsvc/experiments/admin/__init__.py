@@ -1,4 +1,4 @@
-"""Admin rows of experiments: the list, one plan with the way to its board, outputs."""
+"""Admin rows of experiments: the list, one plan with the way to its board."""
 
 from evalsvc.experiments.admin import plans
 

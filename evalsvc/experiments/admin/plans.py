@@ -7,20 +7,16 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import BigIntegerField
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.http import urlencode
 from unfold.decorators import display
 
 from evalsvc.accounts.admin.base import READER, ScopedAdmin, is_operator, shorten
-from evalsvc.evaluations.admin import json_block
 from evalsvc.experiments.admin.listing import PlanList, StateFilter
-from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.results import rows_out
+from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.words import number
-from evalsvc.experiments.selectors import list_configs, list_outputs
-from evalsvc.rest.answering.pagination import page
 
-OUTPUTS_ON_A_PAGE = 25
 State = ExperimentPlan.State
 VARIANTS = {State.RUNNING: "info", State.DONE: "success", State.IDLE: "warning", State.FAILED: "danger"}
 
@@ -46,7 +42,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
     change_form_outer_before_template = "experiments/to_board.html"
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the outputs, and lead the addresses of the board that stood here to the console's."""
+        """Lead the addresses of the board and the outputs that stood here to the console's."""
         own = [
             ("live", "<path:object_id>/live/", self.moved_page),
             ("control", "<path:object_id>/control/", self.moved_page),
@@ -116,36 +112,12 @@ class ExperimentPlanAdmin(ScopedAdmin):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **ways})
 
     def outputs_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show outputs with their scores, newest first."""
+        """Lead to the answers in the console, of the config that is named."""
         plan = self.readable(request, object_id)
-        account = self.account_of(request, plan)
-        chosen = request.GET.get("config")
-        config = self.config_of(request, plan, chosen) if chosen else None
-        rows, cursor = page(
-            list_outputs(account=account, experiment_id=plan.pk, config_id=config.pk if config else None),
-            limit=OUTPUTS_ON_A_PAGE,
-            cursor=request.GET.get("cursor"),
-            of=f"admin-outputs:{plan.pk}:{config.pk if config else ''}",
-        )
-        outputs = [
-            {
-                **row,
-                "shown": json_block(row["output"]),
-                "scores": list(row["scores"].items()),
-                "paid": f"{row['cost'] or 0:.4g}",
-            }
-            for row in rows_out(rows, plan=plan)
-        ]
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "page": change_page(plan),
-            "title": f"Outputs of {plan.experiment.name}",
-            "outputs": outputs,
-            "next_cursor": cursor,
-            "config": config,
-        }
-        return render(request, "experiments/outputs.html", context)
+        if is_operator(request):
+            return redirect(change_page(plan))
+        config = request.GET.get("config", "")
+        return redirect(outputs_page(plan) + (f"?{urlencode({'config': config})}" if config else ""))
 
     def readable(self, request: HttpRequest, object_id: str) -> Any:
         """Return a plan that the person may look at; 404 for missing and foreign."""
@@ -153,15 +125,6 @@ class ExperimentPlanAdmin(ScopedAdmin):
         if plan is None:
             raise Http404
         return plan
-
-    def config_of(self, request: HttpRequest, plan: ExperimentPlan, id: Any) -> Config:
-        """Return a config of the plan; 404 for missing, foreign and deleted."""
-        account = self.account_of(request, plan)
-        rows = list_configs(account=account, experiment_id=plan.pk)
-        config = rows.filter(pk=int(id)).first() if is_id(id) else None
-        if config is None:
-            raise Http404
-        return config
 
     def get_object(self, request: HttpRequest, object_id: object, from_field: str | None = None) -> object:
         """Look up ids only; the key is a relation, which would pass larger numbers on to the database."""
@@ -187,3 +150,8 @@ def change_page(plan: ExperimentPlan) -> str:
 def board_page(plan: ExperimentPlan) -> str:
     """Return the address of an experiment's board."""
     return reverse("console_experiment", args=[plan.pk])
+
+
+def outputs_page(plan: ExperimentPlan) -> str:
+    """Return the address of an experiment's answers."""
+    return reverse("console_experiment_outputs", args=[plan.pk])

@@ -37,6 +37,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("playground?from={evaluation}", "reader"),
     ("traces/{trace}", "reader"),
     ("experiments/{experiment}", "reader"),
+    ("experiments/{experiment}/outputs?config={candidate}", "reader"),
     ("compare?a={candidate}&b={baseline}", "reader"),
     ("experiments/new", "editor"),
     ("datasets/{dataset}", "reader"),

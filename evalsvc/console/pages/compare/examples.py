@@ -135,7 +135,7 @@ def _answer(
         failure=failure,
         facts=_facts(output) if output else "",
         scores=[
-            _mark(name, score, metric)
+            mark_of(name, score, metric)
             for name, score in sorted(answer.scores.items(), key=lambda one: one[0] != metric)
         ],
         label=label,
@@ -151,7 +151,8 @@ def _facts(output: Output) -> str:
     return ", ".join(fact for fact in known if fact)
 
 
-def _mark(name: str, score: Mapping[str, Any], metric: str) -> ShownMark:
+def mark_of(name: str, score: Mapping[str, Any], metric: str) -> ShownMark:
+    """Return a score as a page shows it."""
     if score["error_code"]:
         text, tone = str(score["error_code"]).replace("_", " "), "warn"
     else:

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.experiments import acts, listing, making, page
+from evalsvc.console.pages.experiments import acts, listing, making, outputs, page
 
 urlpatterns = [
+    path("experiments/<id:id>/live", page.live, name="console_experiment_live"),
     path("experiments", listing.experiments, name="console_experiments"),
     path("experiments/new", making.new_experiment, name="console_experiment_new"),
     path("experiments/<id:id>", page.experiment, name="console_experiment"),
-    path("experiments/<id:id>/live", page.live, name="console_experiment_live"),
+    path("experiments/<id:id>/outputs", outputs.outputs, name="console_experiment_outputs"),
     path("experiments/<id:id>/act", acts.act, name="console_experiment_act"),
     path("experiments/<id:id>/delete", acts.delete_all, name="console_experiment_delete"),
     path("experiments/<id:id>/configs/<id:config_id>/clone", acts.clone_config, name="console_config_clone"),

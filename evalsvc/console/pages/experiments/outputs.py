@@ -1,0 +1,184 @@
+"""What configs have answered: question, expected, answer, scores, and what failed with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.compare.differing import cut_text
+from evalsvc.console.pages.compare.examples import ShownMark, mark_of
+from evalsvc.console.parts.addresses import address_with, choice, optional_address
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import FormField
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
+from evalsvc.experiments.selectors import get_plan, list_configs
+from evalsvc.reports.words import text_of
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.codes import EVALUATION_ERRORS
+from evalsvc.rest.problems import NotFound
+
+ON_A_PAGE = 25
+STATUSES = {
+    "": "all",
+    "failed": "the answer failed",
+    "error": "a score failed",
+    "not_applicable": "a score does not apply",
+    "pending": "not scored yet",
+    "ok": "answered and scored",
+}
+RETRY = "`POST /v1/experiments/{id}/retry` asks what failed once more."
+REMEDIES = {
+    "timeout": "The model did not answer in time: ask for a shorter answer, or give the connection more time.",
+    "rate_limited": "The provider refuses so many calls: lower the limits of the connection, or raise them there.",
+    "refused": "The provider refused the call: the message says why; mostly the key, the model's name or a parameter.",
+    "bad_output": "The answer was not what was asked for: make the prompt or the schema of the output plainer.",
+    "connection": "The provider was not reached: check the address of the connection.",
+    "bug": "The code that answers broke: the message says where.",
+}
+ORDERS = {"": "newest first", "lowest": "lowest score first", "highest": "highest score first"}
+
+
+@dataclass(frozen=True, slots=True)
+class OutputCard:
+    """One answer."""
+
+    id: str
+    config: str
+    key: str
+    place: int
+    input: str
+    expected: str
+    answer: str
+    failure: str
+    remedy: str
+    marks: Sequence[tuple[ShownMark, str]]
+    """Each score, and what can be done about one that failed."""
+    facts: str
+    trace: str
+    trace_address: str
+
+
+@console_page()
+def outputs(request: PageRequest, id: int) -> HttpResponse:
+    """Show the answers of one config, or of all."""
+    account = request.visitor.account
+    plan = get_plan(account=account, id=id)
+    configs = list(list_configs(account=account, experiment_id=id))
+    config = _chosen(request, configs)
+    wanted = _wanted(request, plan, config)
+    check_wanted(plan, wanted)
+    cursor = request.GET.get("cursor")
+    rows, following = page_of_outputs(account, plan, wanted, limit=ON_A_PAGE, cursor=cursor)
+    query = {"config_id": wanted.config_id, "status": wanted.status, "order_by": wanted.order_by, "limit": ON_A_PAGE}
+    context = {
+        "plan": plan,
+        "config": config,
+        "cards": [_card(row, wanted.metric or plan.primary_metric) for row in rows],
+        "fields": _fields(request, plan, configs, config),
+        "is_narrowed": wanted.status is not None,
+        "next": address_with(request, cursor=following) if following else "",
+        "first": address_with(request) if cursor else "",
+        "compare": _compare_address(plan, config, configs),
+        "call": ApiCall("GET", f"/v1/experiments/{id}/results", query),
+    }
+    return render(request, "console/experiments/outputs.html", context)
+
+
+def _chosen(request: PageRequest, configs: Sequence[Config]) -> Config | None:
+    text = request.GET.get("config", "")
+    if not text:
+        return None
+    found = next((one for one in configs if is_bigint(text) and one.pk == int(text)), None)
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _metric(request: PageRequest, plan: ExperimentPlan) -> str:
+    return choice(request, "metric", tuple(row["name"] for row in plan.metrics), plan.primary_metric)
+
+
+def _wanted(request: PageRequest, plan: ExperimentPlan, config: Config | None) -> OutputSelection:
+    metric, order = _metric(request, plan), choice(request, "sort", tuple(ORDERS), "")
+    return OutputSelection(
+        config_id=config.pk if config else None,
+        status=choice(request, "show", tuple(STATUSES), "") or None,
+        order_by={"lowest": metric, "highest": f"-{metric}"}.get(order),
+    )
+
+
+def _fields(
+    request: PageRequest, plan: ExperimentPlan, configs: Sequence[Config], config: Config | None
+) -> list[FormField]:
+    named = [("", "all"), *((str(one.pk), one.name) for one in configs)]
+    fields = [
+        FormField("config", "Config", "select", value=str(config.pk) if config else "", options=named),
+        FormField("show", "Show", "select", value=request.GET.get("show", ""), options=list(STATUSES.items())),
+        FormField("sort", "Order", "select", value=request.GET.get("sort", ""), options=list(ORDERS.items())),
+    ]
+    if len(plan.metrics) > 1:
+        options = [(row["name"], row["name"]) for row in plan.metrics]
+        fields.append(FormField("metric", "By metric", "select", value=_metric(request, plan), options=options))
+    return fields
+
+
+def _compare_address(plan: ExperimentPlan, config: Config | None, configs: Sequence[Config]) -> str:
+    """Return where a config is compared with the baseline, or with the first of the others."""
+    others = [one for one in configs if config is not None and one.pk != config.pk]
+    if config is None or not others:
+        return ""
+    other = next((one for one in others if one.name == plan.baseline), others[0])
+    return f"{reverse('console_compare')}?a={config.pk}&b={other.pk}"
+
+
+def _card(row: Mapping[str, Any], metric: str) -> OutputCard:
+    is_ok = row["status"] == "ok"
+    message = f": {row['error_message']}" if row["error_message"] else ""
+    trace = row["trace_id"] or ""
+    return OutputCard(
+        id=row["id"],
+        config=row["config"],
+        key=row["example_id"] or "",
+        place=row["pos"],
+        input=cut_text(text_of(row["input"])),
+        expected="" if row["expected"] is None else cut_text(text_of(row["expected"])),
+        answer=cut_text(text_of(row["output"])) if is_ok else "",
+        failure="" if is_ok else cut_text(f"{row['error_type']}{message}"),
+        remedy="" if is_ok else answer_remedy(row["error_type"]),
+        marks=[
+            (mark_of(name, score, metric), score_remedy(score["error_code"]))
+            for name, score in sorted(row["scores"].items(), key=lambda one: one[0] != metric)
+        ],
+        facts=output_facts(row),
+        trace=trace,
+        trace_address=optional_address("console_trace", trace) if trace else "",
+    )
+
+
+def answer_remedy(code: str | None) -> str:
+    """Return what can be done about an answer that failed."""
+    return f"{REMEDIES.get(code or '', 'The message says what happened.')} {RETRY}"
+
+
+def score_remedy(code: str | None) -> str:
+    """Return what can be done about a score that failed; nothing for codes that are not the service's."""
+    known = EVALUATION_ERRORS.get(code or "")
+    return known.remedy if known else ""
+
+
+def output_facts(row: Mapping[str, Any]) -> str:
+    """Say what an answer took."""
+    said = (
+        ("latency_ms", "{:.0f} ms"),
+        ("input_tokens", "{} tokens in"),
+        ("output_tokens", "{} tokens out"),
+        ("cost", "cost {:.4g}"),
+    )
+    return ", ".join(form.format(row[name]) for name, form in said if row[name] is not None)
