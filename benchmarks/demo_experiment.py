@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class Service:
     url: str
     account: dict[str, str]
     supervisor: Supervisor
+    env: Mapping[str, str]
+    """What its processes run in."""
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Call the API; a refusal ends the demo with its sentence."""
@@ -75,7 +77,7 @@ def service(say: Any) -> Iterator[Service]:
         parts = [roster.WEB, roster.worker_name("experiments")]
         service = roster.service(CHECKOUT, env, home, "127.0.0.1", listener, parts=parts)
         supervisor.wait_ready(supervisor.add(service), timeout=300)
-        yield Service(f"http://127.0.0.1:{listener.getsockname()[1]}", account, supervisor)
+        yield Service(f"http://127.0.0.1:{listener.getsockname()[1]}", account, supervisor, env)
 
 
 @dataclass

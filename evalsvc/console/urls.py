@@ -24,6 +24,8 @@ from evalsvc.console.pages.you import urls as you
 from evalsvc.console.views import choose_account_page, missing_page, set_theme
 
 AREAS = [
+    # First, as they are asked for most: boards are polled.
+    *experiments.urlpatterns,
     *home.urlpatterns,
     *history.urlpatterns,
     *evaluations.urlpatterns,
@@ -32,7 +34,6 @@ AREAS = [
     *playground.urlpatterns,
     *traces.urlpatterns,
     *kit.urlpatterns,
-    *experiments.urlpatterns,
     *compare.urlpatterns,
     *datasets.urlpatterns,
     *account.urlpatterns,

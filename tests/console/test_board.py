@@ -29,8 +29,8 @@ def board(visitor: Visitor, made: Any, **query: str) -> str:
     return visitor.text(f"experiments/{made['id']}", **query)
 
 
-def moving(visitor: Visitor, made: Any, tag: str = "") -> Any:
-    return visitor.client.get(f"/console/experiments/{made['id']}/live", HTTP_IF_NONE_MATCH=tag)
+def moving(visitor: Visitor, made: Any) -> Any:
+    return visitor.get(f"experiments/{made['id']}/live")
 
 
 def states(caller: Caller, made: Any) -> list[str]:

@@ -16,8 +16,8 @@ TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 
 def board_of(caller: Caller, id: str, metric: str | None = None) -> tuple[Any, Any]:
     """Return the board of an experiment by a metric, and its chart."""
-    from evalsvc.console.pages.experiments.board import live_board_of
-    from evalsvc.console.pages.experiments.drawings import looks_chart
+    from evalsvc.console.pages.experiments.live.board import live_board_of
+    from evalsvc.console.pages.experiments.live.drawings import looks_chart
     from evalsvc.experiments.reporting.live import configs_ever
     from evalsvc.experiments.selectors import get_plan
     from evalsvc.tenancy.scope import account_scope

@@ -61,7 +61,8 @@ MAX_DECISIONS = 20
 STAMP = """
 SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(c.n_retried), sum(a.n),
   (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = %(experiment)s),
-  (SELECT sum(e.upto + e.basis) FROM experiments_comparison e WHERE e.experiment_id = %(experiment)s)
+  (SELECT sum(e.upto + e.basis) FROM experiments_comparison e WHERE e.experiment_id = %(experiment)s),
+  extract(epoch FROM statement_timestamp())
 FROM experiments_config c
 LEFT JOIN LATERAL (SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a
   ON true
@@ -90,11 +91,16 @@ class Scene:
 
 def etag_of(plan: ExperimentPlan) -> str:
     """Return a tag that changes with anything the live view shows; one small query."""
+    return f'"{stamp_of(plan)[0]}"'
+
+
+def stamp_of(plan: ExperimentPlan) -> tuple[str, float]:
+    """Return what changes with anything the live view shows, and when it was read by the database's clock."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(STAMP, {"experiment": plan.pk})
-        stamp = cursor.fetchone()
-    text = f"{plan.pk} {plan.experiment.name} {plan.state} {len(plan.metrics)} {stamp}"
-    return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+        *stamp, read_at = cursor.fetchone()
+    text = f"{plan.pk} {plan.experiment.name} {plan.state} {len(plan.metrics)} {tuple(stamp)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:24], float(read_at)
 
 
 def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dict[str, Any]:

@@ -10,26 +10,33 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.http import urlencode
 
+from evalsvc.accounts.membership import Membership
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.experiments.board import SORTS, LiveBoard, live_board_of
-from evalsvc.console.pages.experiments.drawings import front_of, looks_chart
 from evalsvc.console.pages.experiments.knobs import knob_table, knobs_of_configs
+from evalsvc.console.pages.experiments.live.board import SORTS, LiveBoard, live_board_of
+from evalsvc.console.pages.experiments.live.drawings import front_of, looks_chart
+from evalsvc.console.pages.experiments.live.shared import (
+    BoardLook,
+    BoardTag,
+    DrawnBoard,
+    known_html,
+    known_tag,
+    remember_html,
+    remember_tag,
+    turn,
+)
 from evalsvc.console.pages.experiments.words import decision_words, state_markup
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import configs_ever, etag_of
+from evalsvc.experiments.reporting.live import configs_ever
 from evalsvc.experiments.selectors import get_plan
-from evalsvc.infra.cache import BoundedCache
 from evalsvc.rest.problems import Problem
-
-MAX_REMEMBERED, FRESH_SECONDS = 200, 0.5
-# By account, experiment, what the address chooses and whether buttons are there: all who watch share one snapshot.
-_tags: BoundedCache[tuple[int, int], str] = BoundedCache(MAX_REMEMBERED, seconds=lambda: FRESH_SECONDS)
-_drawn: BoundedCache[tuple[Any, ...], tuple[str, str]] = BoundedCache(MAX_REMEMBERED)
+from evalsvc.tenancy.scope import account_scope
 
 
 @console_page()
@@ -37,12 +44,14 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
     """Show an experiment."""
     visitor = request.visitor
     plan = get_plan(account=visitor.account, id=id)
-    tag, ever = etag_of(plan), configs_ever(plan)
-    board = _board(request, plan, ever)
+    look = _look(request, visitor.membership, id)
+    tag, ever = BoardTag.of(plan), configs_ever(plan)
+    remember_tag(look.board, tag)
+    board = _board(plan, ever, look)
     knobs = knobs_of_configs(_living(ever))
     by = choice(request, "by", tuple(knobs), "")
     context = {
-        **_shared(request, plan, board, ever, tag),
+        **_shared(request, plan, board, ever, tag, look),
         "chosen": _choices(request, board, knobs, by),
         "knobs": _knobs(request, plan, by, board.metric) if by else None,
         "primary": primary_metric(plan),
@@ -51,54 +60,87 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
     return render(request, "console/experiments/experiment.html", context)
 
 
-@console_page()
-def live(request: PageRequest, id: int) -> HttpResponse:
-    """Return the part that moves, or 304 when it is as the page has it already."""
-    account = request.visitor.account
-    key = (account.pk, id)
-    tag = _tags.get(key)
-    plan = None
+def known_answer(request: PageRequest, membership: Membership, id: int) -> HttpResponse | None:
+    """Answer a poll from what others have read and drawn; None when the database has to be asked."""
+    look, seen = _look(request, membership, id), _seen(request)
+    tag = known_tag(look.board, seen)
     if tag is None:
-        plan = get_plan(account=account, id=id)
-        tag = etag_of(plan)
-        _tags.put(key, tag)
-    answer = HttpResponse(status=304)
-    if request.headers.get("If-None-Match") != tag:
-        answer = HttpResponse(_fragment(request, plan or get_plan(account=account, id=id), tag))
-    answer["ETag"] = tag
+        return None
+    return _answer(tag, seen, known_html(look, tag))
+
+
+def _answer(tag: BoardTag, seen: BoardTag | None, drawn: DrawnBoard | None) -> HttpResponse | None:
+    if seen is not None and seen.stamp == tag.stamp:
+        answer = HttpResponse(status=304)
+        answer["ETag"] = str(tag)
+        return answer
+    if drawn is None:
+        return None
+    answer = HttpResponse(drawn.html)
+    answer["ETag"] = str(drawn.tag)
     return answer
 
 
-def _fragment(request: PageRequest, plan: ExperimentPlan, tag: str) -> str:
-    chosen = (request.GET.get("sort", "")[:20], request.GET.get("metric", "")[:100])
-    key = (request.visitor.account.pk, plan.pk, request.visitor.may_edit, *chosen)
-    known = _drawn.get(key)
-    if known is not None and known[0] == tag:
-        return known[1]
-    ever = configs_ever(plan)
-    context = _shared(request, plan, _board(request, plan, ever), ever, tag)
-    text = render_to_string("console/experiments/live.html", context)
-    _drawn.put(key, (tag, text))
-    return text
+@console_page(scoped=False, known=known_answer)
+def live(request: PageRequest, id: int) -> HttpResponse:
+    """Return the part that moves, or 304 when it is as the page has it already.
+
+    One reads the tag and one draws, for all who ask meanwhile.
+    """
+    account = request.visitor.account
+    look, seen = _look(request, request.visitor.membership, id), _seen(request)
+    with turn(look.board):
+        tag = known_tag(look.board, seen)
+        if tag is None:
+            with account_scope(account.pk):
+                tag = BoardTag.of(get_plan(account=account, id=id))
+            remember_tag(look.board, tag)
+    if (answer := _answer(tag, seen, known_html(look, tag))) is not None:
+        return answer
+    with turn(look):
+        drawn = known_html(look, tag)
+        if drawn is None:
+            with account_scope(account.pk):
+                drawn = _draw(request, look)
+    return _answer(drawn.tag, None, drawn) or HttpResponse(status=204)
+
+
+def _draw(request: PageRequest, look: BoardLook) -> DrawnBoard:
+    """Draw the part that moves, and keep it with its tag: what is drawn is read after the tag, so it is never older."""
+    plan = get_plan(account=request.visitor.account, id=look.board[1])
+    tag, ever = BoardTag.of(plan), configs_ever(plan)
+    context = _shared(request, plan, _board(plan, ever, look), ever, tag, look)
+    drawn = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))
+    remember_html(look, drawn)
+    remember_tag(look.board, tag)
+    return drawn
+
+
+def _look(request: PageRequest, membership: Membership, id: int) -> BoardLook:
+    return BoardLook.at(request, membership.account_id, membership.may_edit, id)
+
+
+def _seen(request: PageRequest) -> BoardTag | None:
+    return BoardTag.sent(request.headers.get("If-None-Match", ""))
 
 
 def _living(ever: Sequence[Config]) -> list[Config]:
     return [config for config in ever if config.state != Config.State.DELETED]
 
 
-def _board(request: PageRequest, plan: ExperimentPlan, ever: Sequence[Config]) -> LiveBoard:
-    return live_board_of(plan, ever, metric=request.GET.get("metric"), sort=request.GET.get("sort", ""))
+def _board(plan: ExperimentPlan, ever: Sequence[Config], look: BoardLook) -> LiveBoard:
+    return live_board_of(plan, ever, metric=look.metric, sort=look.sort)
 
 
 def _shared(
-    request: PageRequest, plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config], tag: str
+    request: PageRequest, plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config], tag: BoardTag, look: BoardLook
 ) -> dict[str, Any]:
-    query = request.GET.urlencode()
+    query = urlencode(look.query)
     address = reverse("console_experiment_live", args=[plan.pk])
     return {
         "plan": plan,
         "board": board,
-        "sent_headers": orjson.dumps({"If-None-Match": tag}).decode(),
+        "sent_headers": orjson.dumps({"If-None-Match": str(tag)}).decode(),
         "state": state_markup(plan.state),
         "may_edit": request.visitor.may_edit,
         "live_address": f"{address}?{query}" if query else address,

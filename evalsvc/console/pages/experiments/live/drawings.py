@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point
-from evalsvc.console.pages.experiments.board import LiveBoard, LiveRow
+from evalsvc.console.pages.experiments.live.board import LiveBoard, LiveRow
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.series import MAX_SERIES, sample
-from evalsvc.console.pages.experiments.strips import Strip, strip_axis, strip_of
+from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, strip_of
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import live_view
 from evalsvc.experiments.reporting.references import references_of

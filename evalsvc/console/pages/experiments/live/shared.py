@@ -1,0 +1,124 @@
+"""What all who watch a board share: its tag, read twice a second at most, and its HTML, drawn once for all alike.
+
+A tag says what the board shows and when that was read, by the database's clock. So nobody is shown an older board than
+they have seen: not after they have stopped something themselves, nor by another process that has read it before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import connections
+
+from evalsvc.console.access import PageRequest
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.live import stamp_of
+from evalsvc.infra.cache import BoundedCache
+from evalsvc.tenancy.scope import APP
+
+MAX_REMEMBERED, FRESH_SECONDS = 200, 0.5
+LONGEST_CHOICE = 100
+Board = tuple[int, int]
+"""Account and experiment: what one account's boards show, no other account is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTag:
+    """What a board shows, in short, and when it was read, in microseconds."""
+
+    stamp: str
+    read_at: int
+
+    @classmethod
+    def of(cls, plan: ExperimentPlan) -> BoardTag:
+        """Read it: one query."""
+        stamp, at = stamp_of(plan)
+        return cls(stamp, int(at * 1_000_000))
+
+    @classmethod
+    def sent(cls, header: str) -> BoardTag | None:
+        """Return the tag that a page sends back; None for none, and for what is no tag of a board."""
+        stamp, _, at = header.strip('"').partition(".")
+        return cls(stamp, int(at)) if at.isdecimal() and at.isascii() and len(at) < 20 else None
+
+    def holds_for(self, other: BoardTag) -> bool:
+        """Say whether who asks with another tag may be answered by this one: it shows the same, or is as new."""
+        return self.stamp == other.stamp or self.read_at >= other.read_at
+
+    def __str__(self) -> str:
+        return f'"{self.stamp}.{self.read_at}"'
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLook:
+    """A board as somebody looks at it: what is the same for two people is drawn once."""
+
+    board: Board
+    may_edit: bool
+    sort: str
+    metric: str
+
+    @classmethod
+    def at(cls, request: PageRequest, account_id: int, may_edit: bool, id: int) -> BoardLook:
+        """Return how a request looks at a board."""
+        sort, metric = (request.GET.get(name, "")[:LONGEST_CHOICE] for name in ("sort", "metric"))
+        return cls((account_id, id), may_edit, sort, metric)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What its address says."""
+        return {name: value for name, value in (("sort", self.sort), ("metric", self.metric)) if value}
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnBoard:
+    """HTML, and the tag of what it shows."""
+
+    tag: BoardTag
+    html: str
+
+
+_tags: BoundedCache[Board, BoardTag] = BoundedCache(MAX_REMEMBERED, seconds=lambda: FRESH_SECONDS)
+_drawn: BoundedCache[BoardLook, DrawnBoard] = BoundedCache(MAX_REMEMBERED)
+_turns = tuple(threading.Lock() for _ in range(64))
+
+
+def known_tag(board: Board, seen: BoardTag | None) -> BoardTag | None:
+    """Return the tag of a board from memory; None when it is too old, or older than what its reader has seen."""
+    tag = _tags.get(board)
+    return tag if tag is not None and (seen is None or tag.holds_for(seen)) else None
+
+
+def known_html(look: BoardLook, tag: BoardTag) -> DrawnBoard | None:
+    """Return what was drawn for a look, if it shows what the tag says or something newer."""
+    drawn = _drawn.get(look)
+    return drawn if drawn is not None and drawn.tag.holds_for(tag) else None
+
+
+def remember_tag(board: Board, tag: BoardTag) -> None:
+    """Let others go by a tag that was just read."""
+    known = _tags.find(board)
+    if known is None or known.value.read_at <= tag.read_at:
+        _tags.put(board, tag)
+
+
+def remember_html(look: BoardLook, drawn: DrawnBoard) -> None:
+    """Let others have what was just drawn."""
+    _drawn.put(look, drawn)
+
+
+@contextmanager
+def turn(key: object) -> Iterator[None]:
+    """Let one at a time read or draw the same thing. Who waits holds no connection: a process has but a few."""
+    lock = _turns[hash(key) % len(_turns)]
+    if not lock.acquire(blocking=False):
+        if not connections[APP].in_atomic_block:
+            connections[APP].close()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
