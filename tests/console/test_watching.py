@@ -136,7 +136,7 @@ def test_an_ended_session_and_a_removed_member_are_refused_at_the_next_poll(
     assert poll(editor, made, tag).status_code == 304
 
     editor.client.session.flush()
-    assert poll(editor, made, tag)["Location"].startswith("/admin/login/")
+    assert poll(editor, made, tag)["Location"].startswith("/console/sign-in?next=")
 
 
 def test_what_one_account_has_drawn_no_other_is_shown(reader: Visitor, stranger: Visitor, alice: Caller) -> None:
