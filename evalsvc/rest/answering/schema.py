@@ -47,7 +47,7 @@ ANSWERS = {
     "503": "A part of the service is down; retry.",
 }
 BODY_ONLY = {"413", "415"}
-WITH_IDS_IN_QUERY = {"/v1/compare"}
+WITH_IDS_IN_QUERY = {("get", "/v1/compare"), ("delete", "/v1/prompt-definitions")}
 WITH_BODY = {"post", "put", "patch"}
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -98,7 +98,7 @@ def applies(status: str, path: str, method: str) -> bool:
         return method == "post"
     if status in BODY_ONLY:
         return method in WITH_BODY
-    return status != "404" or "{" in path or path in WITH_IDS_IN_QUERY
+    return status != "404" or "{" in path or (method, path) in WITH_IDS_IN_QUERY
 
 
 def problem_answer(description: str) -> dict[str, object]:
