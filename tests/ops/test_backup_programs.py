@@ -63,3 +63,17 @@ def test_differences_are_named_and_a_sequence_may_be_ahead() -> None:
         "sequences: 1 differ. ids: 5 is 4",
         "policies: 1 differ. p: 'USING (mine)' is None",
     ]
+
+
+def test_an_index_that_postgresql_writes_in_other_words_is_the_same() -> None:
+    made = (
+        "CREATE UNIQUE INDEX one ON t USING btree (a) WHERE ((b)::text = ANY ((ARRAY['x'::character varying])::text[]))"
+    )
+    read_again = (
+        "CREATE UNIQUE INDEX one ON t USING btree (a) WHERE ((b)::text = ANY (ARRAY[('x'::character varying)::text]))"
+    )
+    other = read_again.replace("'x'", "'y'")
+
+    assert list(differing_facts({"indexes": {"one": made}}, {"indexes": {"one": read_again}})) == []
+    assert len(list(differing_facts({"indexes": {"one": made}}, {"indexes": {"one": other}}))) == 1
+    assert len(list(differing_facts({"indexes": {"one": made}}, {"indexes": {}}))) == 1
