@@ -41,6 +41,16 @@ def test_the_difference_has_the_interval_of_the_api(reader: Visitor, alice: Call
     assert "On this set it is +0.100 exactly" in text
 
 
+def test_an_interval_without_zero_beside_may_be_chance_is_explained(reader: Visitor, alice: Caller) -> None:
+    """Both are true: one of a look that was chosen beforehand, one of evidence that may be watched."""
+    made = answered(alice, {f"e{i}" for i in range(2)}, {f"e{i}" for i in range(2, 14)}, n=30)
+    found = ok(alice.get(f"/v1/compare?a={ids(made)[0]}&b={ids(made)[1]}"))["comparison"]
+    text = compared(reader, made)
+
+    assert found["word"] == "may be chance" and found["new_data"]["lower"] > 0
+    assert "The interval leaves 0 out" in text and f"of the {found['rests_on']['threshold']:g} it needs" in text
+
+
 def test_a_clear_difference_is_said_in_words(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, set(), {f"e{i}" for i in range(40)}, n=60)
     text = compared(reader, made)

@@ -27,6 +27,8 @@ class Axis:
     kind: Kind = "number"
     low: float | None = None
     high: float | None = None
+    limits: tuple[float, float] | None = None
+    """What values there can be: the room beside them ends there."""
     names: Sequence[str] = ()
     """What stands at 0, 1, 2 … of an ordinal axis."""
 
@@ -68,7 +70,14 @@ def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
     known += [end for end in (axis.low, axis.high) if end is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     room = 0.0 if axis.kind == "time" and high > low else (0.05 * (high - low) or 0.5 * abs(high) or 0.5)
-    return PlacedAxis(axis, Reach(low if axis.low == low else low - room, high if axis.high == high else high + room))
+    least, most = axis.limits or (-math.inf, math.inf)
+    return PlacedAxis(
+        axis,
+        Reach(
+            low if axis.low == low else min(low, max(low - room, least)),
+            high if axis.high == high else max(high, min(high + room, most)),
+        ),
+    )
 
 
 def seconds(moment: datetime) -> float:

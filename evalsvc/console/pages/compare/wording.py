@@ -28,6 +28,8 @@ class WordedVerdict:
     says: str
     why: str
     outlook: str
+    aside: str
+    """Why the word and the interval say two things, where they do."""
     new_data: Number
     this_set: str
     label: str
@@ -43,6 +45,7 @@ def worded_verdict(view: Mapping[str, Any]) -> WordedVerdict:
         says=says,
         why=_why(found, view["metric"]),
         outlook=_outlook(found),
+        aside=_aside(found),
         new_data=new_data_number(found),
         this_set=_this_set(found),
         label=_label(found),
@@ -90,7 +93,7 @@ def _why(found: Mapping[str, Any], metric: str) -> str:
         )
     rests = found["rests_on"]
     side = {BETTER: "for the first", WORSE: "for the second"}.get(found["word"], "for either")
-    evidence = max(rests["e_value_better"], rests["e_value_worse"])
+    evidence = max(_evidence(found))
     enough = "passes" if found["word"] != MAY_BE_CHANCE else "stays below"
     return (
         f"The evidence {side} on new data is {number(evidence)} and {enough} {number(rests['threshold'])}, the"
@@ -105,6 +108,23 @@ def _outlook(found: Mapping[str, Any]) -> str:
         return ""
     beyond = "" if found["can_be_settled"] else "; that is more than are left, so add examples or accept not knowing"
     return f"About {found['about_n_more']} more examples like these would settle it{beyond}."
+
+
+def _aside(found: Mapping[str, Any]) -> str:
+    ends = (found["mean"] or found)["new_data"]
+    if found["word"] != MAY_BE_CHANCE or ends is None or ends["lower"] is None:
+        return ""
+    if ends["lower"] <= 0 <= ends["upper"]:
+        return ""
+    evidence, needed = max(_evidence(found)), found["rests_on"]["threshold"]
+    return (
+        "The interval leaves 0 out: who looks once, at a moment chosen beforehand, sees a difference. The word asks for"
+        f" evidence that holds however often one looks, and has {number(evidence)} of the {number(needed)} it needs."
+    )
+
+
+def _evidence(found: Mapping[str, Any]) -> tuple[float, float]:
+    return found["rests_on"]["e_value_better"], found["rests_on"]["e_value_worse"]
 
 
 def _this_set(found: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.series import MAX_SERIES, sample
 from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, strip_of
+from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import live_view
 from evalsvc.experiments.reporting.references import references_of
@@ -99,6 +100,16 @@ class LiveBoard:
     n_to_do: int
     n_done: int
 
+    @property
+    def may_stop(self) -> bool:
+        """Whether there is a config that can be stopped."""
+        return any(row.may_stop for row in self.rows)
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether there is a config that can go on."""
+        return any(row.may_resume for row in self.rows)
+
 
 def live_board_of(
     plan: ExperimentPlan, ever: Sequence[Config], *, metric: str | None = None, sort: str = ""
@@ -108,7 +119,8 @@ def live_board_of(
     metrics = {row["name"]: row for row in plan.metrics}
     chosen: str = metric if metric is not None and metric in metrics else plan.primary_metric
     reference = (references.get(chosen) or {}).get("value")
-    axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], reference)
+    limits = Metric.from_json(metrics[chosen]).value_range
+    axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], reference, limits)
     names = {config["id"]: config["name"] for config in view["configs"]}
     rows = [
         _row(plan, config, i, chosen, axis, names, is_leader=view["leader"] == config["id"])

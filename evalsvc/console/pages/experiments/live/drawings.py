@@ -37,7 +37,7 @@ def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config
     return plot(
         f"{board.metric} at the ends of the shards",
         Axis("examples", low=0, high=plan.run_length),
-        Axis(board.metric),
+        Axis(board.metric, limits=board.axis.placed.axis.limits),
         lines,
         marks=marks,
         says=f"Each point holds for one look. The band is the leader's interval for new data at {plan.level:.4g}.",

@@ -36,10 +36,12 @@ class Strip:
         return number(self.placed.reach.high)
 
 
-def strip_axis(views: Sequence[Mapping[str, Any]], reference: float | None = None) -> Strip:
-    """Return an axis that holds every interval, and the reference."""
+def strip_axis(
+    views: Sequence[Mapping[str, Any]], reference: float | None = None, limits: tuple[float, float] | None = None
+) -> Strip:
+    """Return an axis that holds every interval, and the reference; it ends where values end."""
     ends = [view[name] for view in views for name in ("lower", "value", "upper") if view[name] is not None]
-    return Strip(placed_axis(Axis(""), [*ends, reference]), reference, not ends)
+    return Strip(placed_axis(Axis("", limits=limits), [*ends, reference]), reference, not ends)
 
 
 def strip_of(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> SafeString | None:
