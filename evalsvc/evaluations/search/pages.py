@@ -62,18 +62,19 @@ def search_evaluations(
     of: str = "evaluations",
     columns: Sequence[str] = SHOWN,
     shows: Shown = "rows",
-    seconds: float = TIMEOUT_SECONDS,
+    seconds: float | None = None,
 ) -> Page:
     """Return captured evaluations that meet a condition (of `search.condition`), by time and then by id.
 
     The rows are named tuples of `columns`; `shows` is what will be shown of each, by which a page is kept small. A
-    cursor belongs to the list `of` of this account; `seconds` bound each statement. Raises Invalid for a foreign cursor
+    cursor belongs to the list `of` of this account; `seconds` bound each statement
+    (None: TIMEOUT_SECONDS). Raises Invalid for a foreign cursor
     and Problem `search_too_slow`. Within the account's scope.
     """
     after = read_time_cursor(cursor, of=f"{of}:{account.pk}") if cursor else None
     if not limit:
         return Page([], cursor)
-    with in_time(seconds, what="Looking through the account's evaluations"):
+    with in_time(seconds or TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
         rows = _ids_by_time(account, condition or Q(), after, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
         found = fetched(rows[offset : offset + limit + 1])

@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.database.partitions import of_requests
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.search.pages import TIMEOUT_SECONDS, fetched, search_evaluations
+from evalsvc.evaluations.search.pages import fetched, search_evaluations
 
 PREVIEW = 400
 """Characters of each text. What is cut off never leaves the database."""
@@ -48,7 +48,7 @@ class SamplePage:
 
 
 def search_samples(
-    *, account: Account, condition: Q, limit: int, cursor: str | None = None, seconds: float = TIMEOUT_SECONDS
+    *, account: Account, condition: Q, limit: int, cursor: str | None = None, seconds: float | None = None
 ) -> SamplePage:
     """Return the samples of captured evaluations that meet a condition, newest first; `limit` counts evaluations.
 
