@@ -163,7 +163,8 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 let focused = "";
 document.addEventListener("htmx:beforeSwap", (event) => {
-    focused = event.target.contains(document.activeElement) ? document.activeElement.id : "";
+    const isIn = event.target.matches("[data-live]") && event.target.contains(document.activeElement);
+    focused = isIn ? document.activeElement.id : "";
 });
 document.addEventListener("htmx:afterSwap", () => {
     if (focused) {

@@ -64,8 +64,9 @@ const tell = (text, look) => {
     place.className = look;
 };
 
-// The next item is there: at its top, told to whoever does not see it, and counted.
-document.addEventListener("htmx:afterSwap", () => {
+// The next item is there: at its top, told to whoever does not see it, and counted. Not before htmx has taken its form up:
+// an answer that is pressed in between would be sent as a page of its own.
+document.addEventListener("htmx:afterSettle", () => {
     delete document.body.dataset.sent;
     document.body.dataset.shown = String(Number(document.body.dataset.shown || 0) + 1);
     scrollTo(0, 0);
