@@ -148,10 +148,13 @@ def read_account(*, id: int) -> Account:
     return account
 
 
-def list_usable_accounts(*, limit: int = 500) -> list[tuple[int, str]]:
-    """Return (id, name) of the accounts that are neither off nor deleted, by name; for operators alone."""
+def list_usable_accounts(*, named: str = "", limit: int) -> list[tuple[int, str]]:
+    """Return (id, name) of the accounts that are neither off nor deleted, by name; for operators alone.
+
+    `named` is a part of the name, in capitals or not.
+    """
     with role_scope(SYSTEM):
-        usable = Account.objects.filter(off_at__isnull=True, deleted_at__isnull=True)
+        usable = Account.objects.filter(off_at__isnull=True, deleted_at__isnull=True, name__icontains=named)
         return list(usable.order_by("name").values_list("id", "name")[:limit])
 
 

@@ -13,9 +13,11 @@ from evalsvc.accounts.membership import choose_account, memberships_of, operate_
 from evalsvc.accounts.selectors import list_usable_accounts
 from evalsvc.console.access import PageRequest, console_page, looked_at, sign_in_first
 from evalsvc.console.parts.addresses import safe_next
+from evalsvc.console.parts.fields import FormField
 from evalsvc.console.parts.navigation import THEME_COOKIE, THEMES
 
 A_YEAR = 31_536_000
+MOST_ACCOUNTS = 200
 
 
 @console_page()
@@ -50,12 +52,20 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
         return sign_in_first(request)
     if request.method == "POST":
         return _choose(request)
-    here = looked_at(request)
+    named = request.GET.get("name", "").strip().replace("\0", "")[:100]
     if request.user.is_superuser:
-        choices = [(id, name, "operator") for id, name in list_usable_accounts()]
+        found = list_usable_accounts(named=named, limit=MOST_ACCOUNTS + 1)
+        choices = [(id, name, "operator") for id, name in found]
     else:
         choices = [(one.account_id, one.account_name, one.role) for one in memberships_of(request)]
-    answer = render(request, "console/accounts.html", {"choices": choices, "here": here})
+    context = {
+        "choices": choices[:MOST_ACCOUNTS],
+        "here": looked_at(request),
+        "is_cut": len(choices) > MOST_ACCOUNTS,
+        "is_searched": bool(named) or len(choices) > 10,
+        "fields": [FormField("name", "Part of the name", value=named)],
+    }
+    answer = render(request, "console/accounts.html", context)
     add_never_cache_headers(answer)
     return answer
 

@@ -16,7 +16,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Is this version better?": ("experiments", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
     "Move in": ("patronus", "moving-in", "openai-graders"),
     "Look up": ("api", "events"),
-    "Run it for others": ("deploy", "settings", "admin", "security", "operations", "monitoring", "sizing"),
+    "Run it for others": ("deploy", "settings", "sign-in", "admin", "security", "operations", "monitoring", "sizing"),
     "How it is made": ("architecture", "benchmarks", "adr/README"),
 }
 """The front page, group by group. What is not named here is reached from one that is."""

@@ -96,6 +96,7 @@ def test_what_it_had_goes_in_turns_and_a_line_stays(charlie: Caller) -> None:
         "accounts_account",
         "accounts_apikey",
         "accounts_auditentry",
+        "accounts_invitation",
         "evaluations_pruned",
     }
     let_grace_pass(alice.account.pk)

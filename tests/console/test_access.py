@@ -61,7 +61,8 @@ def test_a_foreign_account_is_not(reader: Visitor, charlie: Caller) -> None:
 
 def test_an_operator_looks_at_any(operator: Visitor, charlie: Caller) -> None:
     assert operator.get()["Location"] == "/console/accounts"
-    assert charlie.account.name in operator.text("accounts")
+    assert charlie.account.name in operator.text("accounts", name=charlie.account.name.upper())
+    assert "No account that can be used has such a name." in operator.text("accounts", name="nobody's at all")
 
     operator.post("accounts", account=charlie.account.pk)
     assert charlie.account.name in operator.text() and ">operator<" in operator.text()
