@@ -39,6 +39,7 @@ UNLINKED = {
     "console_kit",  # for contributors
     "console_playground_run",  # while an evaluation runs
     "console_experiment_live",  # while an experiment runs
+    "console_experiment_act",  # while a config can be stopped or go on
     "console_compare_question",  # in an account without annotation criteria
     "console_invitation",  # for whoever is invited
     "console_withdrawal",  # while somebody is invited

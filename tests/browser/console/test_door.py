@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.browser.conftest import Browser
-from tests.browser.console.test_every_page import LOOKS, wrong_with
+from tests.browser.console.looking import LOOKS, wrong_with
 
 PAGES = ("sign-in", "sign-in/reset/1/not-a-link")
 

@@ -7,36 +7,21 @@ each other role.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_FILE_PATH
 
 from tests.browser.console.conftest import Signed, pages_for
+from tests.browser.console.looking import LOOKS, wrong_with
 from tests.browser.console.pages import ROLES
 
 WHOLE = bool(os.environ.get("EVALSVC_ALL_PAGES"))
-LOOKS = [(width, theme) for width in (400, 1400) for theme in ("light", "dark")]
-AXE = AXE_FILE_PATH.read_text(encoding="utf-8")
 FIRST_LOAD, LATER_LOAD = 400_000, 60_000
-
-RUN = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations.map(
-    (one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')}`)"""
-
 
 WITHOUT_DATA = """() => {
     const copy = document.documentElement.cloneNode(true);
     copy.querySelectorAll('figure, tbody').forEach((one) => one.remove());
     return new Blob([copy.outerHTML]).size;
 }"""
-
-
-def wrong_with(page: Any) -> list[str]:
-    """Return what axe finds, by all of its rules; and whether the page is wider than its window."""
-    page.evaluate(AXE)
-    found: list[str] = page.evaluate(RUN)
-    wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return [*found, *([f"{wide} px wider than the window"] if wide > 0 else [])]
 
 
 @pytest.mark.parametrize("signed", ROLES, indirect=True)

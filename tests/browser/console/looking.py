@@ -1,0 +1,20 @@
+"""What a browser finds wrong with a page, in each width and theme."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.base import AXE_FILE_PATH
+
+LOOKS = [(width, theme) for width in (400, 1400) for theme in ("light", "dark")]
+AXE = AXE_FILE_PATH.read_text(encoding="utf-8")
+RUN = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations.map(
+    (one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')}`)"""
+
+
+def wrong_with(page: Any) -> list[str]:
+    """Return what axe finds, by all of its rules; and whether the page is wider than its window."""
+    page.evaluate(AXE)
+    found: list[str] = page.evaluate(RUN)
+    wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [*found, *([f"{wide} px wider than the window"] if wide > 0 else [])]
