@@ -170,11 +170,12 @@ def test_it_becomes_nobody_who_is_here_already(ben: Visitor) -> None:
 
 
 def test_it_is_linked_where_the_operator_says_so(ben: Visitor, alice: Caller) -> None:
-    user = User.objects.create_user(ben.email, is_staff=True)
+    user = User.objects.create_user(ben.email, "chosen by whoever came first", is_staff=True)
     with override_settings(OIDC_LINK_BY_EMAIL=True):
         assert ben.sign_in().status_code == 302
 
     assert (ben.user.pk, ben.role_in(alice)) == (user.pk, "reader")
+    assert not User.objects.get(pk=user.pk).has_usable_password(), "who chose it may not own the address"
 
 
 def test_it_becomes_no_operator(ben: Visitor) -> None:
