@@ -81,7 +81,7 @@ def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
             if user is None:
                 user = User.objects.create_user(email, None, name=str(claims.get("name", ""))[:100], is_staff=True)
             else:
-                # An invitation proves no address: whoever chose this password may be somebody else. Sessions end with it.
+                # An invitation proves no address: who chose this password may be somebody else. Sessions end with it.
                 user.set_unusable_password()
                 user.save(update_fields=["password"])
             return SocialAccount.objects.create(user=user, **_identity(claims), extra_data={GIVEN: {}})
