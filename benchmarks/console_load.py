@@ -38,6 +38,7 @@ SEARCHES = (
         "evaluations?q=Paris&in=output&period=24h",
         "evaluations?q=Berlin&in=output&period=24h",
     ),
+    *("evaluations?min=2", "evaluations?max=0.5&app=app-3", "evaluations?by=client", "evaluations?feedback=negative"),
     *(f"{ONE_HISTORY}&vs.app=app-3", f"{ONE_HISTORY}&since=2000"),
 )
 

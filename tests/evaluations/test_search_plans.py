@@ -23,7 +23,8 @@ INSERT INTO evaluations_evaluation (account_id, request_id, position, evaluator_
   profile_revision, explain_strategy, status, score, passed, captured, in_history, n_attempts, n_sweeps, evaluation_type,
   favorite, feedback, project_id, app, experiment_id, dataset_id, log_id, trace_id, created_at)
 SELECT account_id, id, 0, 'evaluator-' || i %% 20, 'family-' || i %% 20 %% 12, uuid_at(i %% 30), 'profile-' || i %% 30, 1, 'always',
-  'success', (i %% 20 > 0)::int, i %% 20 > 0, true, false, 0, 0,
+  CASE WHEN i %% 130 = 1 THEN 'error' ELSE 'success' END, CASE WHEN i %% 130 <> 1 THEN (i %% 20 > 0)::int END,
+  CASE WHEN i %% 130 <> 1 THEN i %% 20 > 0 END, true, false, 0, 0,
   CASE WHEN i %% 50 = 0 THEN 'client_evaluation' ELSE 'patronus_evaluation' END, i %% 200 = 0,
   CASE WHEN i %% 100 = 0 THEN 'negative' END, uuid_at(i %% 10), app, CASE WHEN i %% 10 = 0 THEN i %% 40 END,
   CASE WHEN i %% 5 = 0 THEN 'dataset-' || i %% 25 END, log_id, 'trace-' || i / 4, now() - i * interval '5 minutes'
@@ -129,6 +130,8 @@ SEARCHES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
     "log": ([is_("log_id", "log-77")], "ix_evaluation_log_id"),
     "trace": ([is_("trace_id", "trace-77")], "ix_evaluation_trace_id"),
     "fails": ([is_("pass", False)], "ix_evaluation_failed"),
+    "unscored": ([is_("status", ["error", "validation_error"], "in")], "ix_evaluation_unscored"),
+    "errors": ([is_("status", "error")], "ix_evaluation_unscored"),
     "favorites": ([is_("favorite", True)], "ix_evaluation_favorite"),
     "feedback": ([is_("feedback", "negative")], "ix_evaluation_feedback"),
     "made-elsewhere": ([is_("evaluation_type", "client_evaluation")], "ix_evaluation_type"),

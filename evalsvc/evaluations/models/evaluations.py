@@ -193,6 +193,7 @@ class Evaluation(models.Model):
             ),
             newest_first("ix_evaluation_feedback", "feedback", where=Q(feedback__isnull=False)),
             newest_first("ix_evaluation_failed", where=Q(passed=False)),
+            newest_first("ix_evaluation_unscored", where=Q(status="error") | Q(status="validation_error")),
             newest_first("ix_evaluation_type", "evaluation_type", where=~Q(evaluation_type="patronus_evaluation")),
             newest_first("ix_evaluation_favorite", where=Q(favorite=True)),
         )
