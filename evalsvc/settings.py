@@ -79,6 +79,7 @@ OIDC_LABEL = env_str("EVALSVC_OIDC_LABEL", "single sign-on")
 OIDC_SCOPES = env_list("EVALSVC_OIDC_SCOPES", "openid,profile,email")
 OIDC_ROLE_CLAIM = env_str("EVALSVC_OIDC_ROLE_CLAIM", "groups")
 OIDC_ROLES = env_roles("EVALSVC_OIDC_ROLES", "")  # (name at the provider, account, role)
+OIDC_FACTOR = env_list("EVALSVC_OIDC_FACTOR", "mfa")  # words of `amr` or `acr` that stand for a second factor
 OIDC_LINK_BY_EMAIL = env_bool("EVALSVC_OIDC_LINK_BY_EMAIL", False)
 OIDC_SESSION_HOURS = env_int("EVALSVC_OIDC_SESSION_HOURS", 12, lowest=1)  # then the provider is asked again
 

@@ -11,6 +11,8 @@ from evalsvc.accounts.models import Member, User
 from evalsvc.accounts.selectors import list_memberships, usable_account_name
 
 SESSION_KEY = "account_id"
+VOUCHED_KEY = "factor_by_provider"
+"""Whom the provider of this session has asked for a second factor: a person's id, as a browser may change hands."""
 RANKS: dict[str, int] = {Member.Role.READER: 0, Member.Role.EDITOR: 1, Member.Role.ADMIN: 2}
 
 
@@ -21,6 +23,8 @@ class Membership:
     account_id: int
     account_name: str
     role: str
+    lacks_factor: bool = False
+    """Whether the account's pages stay closed until the person has set a second factor up."""
 
     def is_at_least(self, role: str) -> bool:
         """Say whether the role includes another: admin includes editor includes reader."""
@@ -43,7 +47,21 @@ CURRENT: ContextVar[Membership | None] = ContextVar("membership", default=None)
 def memberships_of(request: HttpRequest) -> list[Membership]:
     """Return the accounts that the signed-in person belongs to, oldest first."""
     assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
-    return [Membership(*row) for row in list_memberships(user=request.user)]
+    is_free = request.user.is_superuser or has_provider_vouched(request)
+    return [
+        Membership(
+            row.account_id,
+            row.account_name,
+            row.role,
+            lacks_factor=row.requires_factor and not row.has_factor and not is_free,
+        )
+        for row in list_memberships(user=request.user)
+    ]
+
+
+def has_provider_vouched(request: HttpRequest) -> bool:
+    """Say whether the provider that let this session in has said that it asked for a second factor."""
+    return bool(request.session.get(VOUCHED_KEY) == request.user.pk)
 
 
 def membership_of(request: HttpRequest) -> Membership | None:

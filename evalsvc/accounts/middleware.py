@@ -7,8 +7,9 @@ from collections.abc import Callable
 from django.contrib import admin
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from evalsvc.accounts.membership import CURRENT, Membership, membership_of
 from evalsvc.accounts.models import User
@@ -23,6 +24,10 @@ OPEN_PAGES = ("admin:login", "admin:logout", "admin:password_change", "admin:jsi
 ACCOUNT_FIELD = "_account"
 # A filter that matches little would otherwise read a whole account's evaluations.
 MEMBER_STATEMENT_TIMEOUT = "15s"
+FACTOR_FIRST = "A second factor first"
+FACTOR_DETAIL = (
+    "{} asks its members for a second factor, and you have none yet. Nothing was saved. Set one up under You."
+)
 # The problems' own remedies speak to the holder of a key.
 DETAILS = {
     403: "Your role in this account does not allow it. An admin of the account can do it, or the operator.",
@@ -56,6 +61,8 @@ class MemberScopeMiddleware:
         membership = membership_of(request)
         if membership is None:
             return self.answer_stranger(request)
+        if membership.lacks_factor and request.path not in map(reverse, OPEN_PAGES):
+            return answer_without_factor(request, membership)
         if request.POST.get(ACCOUNT_FIELD, str(membership.account_id)) != str(membership.account_id):
             return switched_meanwhile(request, membership)
         token = CURRENT.set(membership)
@@ -100,6 +107,20 @@ def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Write a problem as a page. Missing and foreign rows get the same one."""
     detail = DETAILS.get(problem.row.status, f"{problem.detail} {problem.row.remedy}")
     return message_page(request, status=problem.row.status, title=problem.row.title, detail=detail)
+
+
+def answer_without_factor(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Lead to the page that sets a second factor up; a form is refused in words, as what it held would be lost."""
+    if request.method == "POST":
+        return message_page(
+            request, status=403, title=FACTOR_FIRST, detail=FACTOR_DETAIL.format(membership.account_name)
+        )
+    return redirect(factor_address(request))
+
+
+def factor_address(request: HttpRequest) -> str:
+    """Return where a second factor is set up, and from there back to the page that was asked for."""
+    return f"{reverse('console_you_factor')}?{urlencode({'next': request.get_full_path()})}"
 
 
 def switched_meanwhile(request: HttpRequest, membership: Membership) -> HttpResponse:

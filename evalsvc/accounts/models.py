@@ -73,6 +73,9 @@ class Account(models.Model):
         db_default=False,
         help_text="Answer 422 where an evaluator cannot run, rather than a result that is null.",
     )
+    require_second_factor = models.BooleanField(
+        default=False, db_default=False, help_text="Show the account's pages to members who have a second factor."
+    )
     created_at = models.DateTimeField(db_default=Now())
     off_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Since when nobody may use it.")
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Since when its rows are going.")

@@ -49,6 +49,17 @@ class KeyRow:
     off_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MembershipRow:
+    """A person in an account: their role, whether the account asks for a second factor, and whether they have one."""
+
+    account_id: int
+    account_name: str
+    role: str
+    requires_factor: bool
+    has_factor: bool
+
+
 def find_key(public: str) -> KeyRow | None:
     """Look a key up by its public half, through the one function that may look across accounts."""
     with connections[APP].cursor() as cursor:
@@ -60,11 +71,11 @@ def find_key(public: str) -> KeyRow | None:
     return KeyRow(id, account_id, name, bytes(secret_hash), *rest)
 
 
-def list_memberships(*, user: User) -> list[tuple[int, str, str]]:
-    """Return (account id, account name, role) of a person, oldest account first."""
+def list_memberships(*, user: User) -> list[MembershipRow]:
+    """Return the accounts of a person that may be used, oldest first."""
     with connections[APP].cursor() as cursor:
-        cursor.execute("SELECT * FROM memberships_of(%s)", [user.pk])
-        return cursor.fetchall()
+        cursor.execute("SELECT * FROM memberships_and_factor_of(%s)", [user.pk])
+        return [MembershipRow(*row) for row in cursor.fetchall()]
 
 
 def named_actors(rows: QuerySet[Row], actor: str) -> QuerySet[Row]:

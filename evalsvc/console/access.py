@@ -18,7 +18,14 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.http import urlencode
 
 from evalsvc.accounts.membership import CURRENT, Membership, membership_of, operated_account
-from evalsvc.accounts.middleware import ACCOUNT_FIELD, DETAILS, MEMBER_STATEMENT_TIMEOUT
+from evalsvc.accounts.middleware import (
+    ACCOUNT_FIELD,
+    DETAILS,
+    FACTOR_DETAIL,
+    FACTOR_FIRST,
+    MEMBER_STATEMENT_TIMEOUT,
+    factor_address,
+)
 from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.selectors import read_account
 from evalsvc.rest.problems import NotFound, Problem, as_problem
@@ -126,6 +133,8 @@ def _answer(
     membership = looked_at(request)
     if membership is None:
         return redirect("console_accounts")
+    if membership.lacks_factor:
+        return factor_first(request, membership)
     if known is not None and (answer := known(membership)) is not None:
         return answer
     token = CURRENT.set(membership)
@@ -140,6 +149,21 @@ def _answer(
         return console_problem(request, problem)
     finally:
         CURRENT.reset(token)
+
+
+def factor_first(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Lead a member to the page that sets up the second factor that the account asks for.
+
+    A form is refused, as what it held would be lost. So is a part that a page asks for: its script leads there.
+    """
+    is_part = request.headers.get("HX-Request") == "true"
+    if request.method in ("GET", "HEAD") and not is_part:
+        return redirect(factor_address(request))
+    detail = FACTOR_DETAIL.format(membership.account_name)
+    answer = console_message(request, status=403, title=FACTOR_FIRST, detail=detail)
+    if is_part:
+        answer.headers["HX-Redirect"] = reverse("console_you_factor")
+    return answer
 
 
 def _in_account(

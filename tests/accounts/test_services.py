@@ -15,6 +15,7 @@ from evalsvc.accounts.access.rate_limiter import count_requests
 from evalsvc.accounts.membership import Membership
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
 from evalsvc.accounts.selectors import (
+    MembershipRow,
     find_key,
     get_account,
     get_key,
@@ -125,7 +126,7 @@ def test_an_account_cannot_take_the_name_of_another() -> None:
 def test_a_member_is_let_in_with_a_role() -> None:
     account, person = new_account(), new_person()
     add_member(account=account, user=person, role=Member.Role.EDITOR, actor="user:2")
-    assert list_memberships(user=person) == [(account.pk, account.name, "editor")]
+    assert list_memberships(user=person) == [MembershipRow(account.pk, account.name, "editor", False, False)]
     assert trail(account)[0] == ("user:2", "member.added", person.email, {"role": "editor"})
 
 
@@ -144,7 +145,7 @@ def test_a_person_belongs_to_several_accounts_oldest_first() -> None:
     first, second, person = new_account(), new_account(), new_person()
     add_member(account=second, user=person, role=Member.Role.ADMIN)
     add_member(account=first, user=person, role=Member.Role.READER)
-    assert [row[0] for row in list_memberships(user=person)] == [first.pk, second.pk]
+    assert [row.account_id for row in list_memberships(user=person)] == [first.pk, second.pk]
     assert list_memberships(user=new_person()) == []
 
 
@@ -163,7 +164,7 @@ def test_an_account_cannot_remove_anothers_member() -> None:
     member = add_member(account=other, user=person, role=Member.Role.EDITOR)
     with pytest.raises(NotFound):
         remove_member(account=account, member=member, actor="user:3")
-    assert [row[0] for row in list_memberships(user=person)] == [other.pk]
+    assert [row.account_id for row in list_memberships(user=person)] == [other.pk]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_its_keys_and_its_members_are_refused_until_it_is_on(alice: Caller, char
 
     assert "is now on" in switch("on", alice)
     assert alice.get("/v1/whoami").status_code == 200
-    assert [row[0] for row in list_memberships(user=person)] == [alice.account.pk]
+    assert [row.account_id for row in list_memberships(user=person)] == [alice.account.pk]
     trail = AuditEntry.objects.using("system").filter(account=alice.account, action__startswith="account.switched")
     assert list(trail.order_by("id").values_list("action", "actor", "detail")) == [
         ("account.switched_off", "operator", {"reason": "unpaid"}),

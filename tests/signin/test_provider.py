@@ -16,11 +16,11 @@ import pytest
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.test import Client, override_settings
 
-from evalsvc.accounts.models import Member, User
+from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.signing_in.factors import new_secret, switch_on
 from tests.admin.conftest import PASSWORD, join, new_user
 from tests.conftest import Caller
-from tests.signin.conftest import SIGN_IN, YOU, App, Clock, Somebody, is_signed_in
+from tests.signin.conftest import SIGN_IN, YOU, App, Clock, Somebody, give_factor, is_signed_in
 
 START, BACK = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/back"
 PUBLIC = "https://evals.example.com"
@@ -310,3 +310,33 @@ def test_a_password_signs_in_beside_it(ben: Visitor) -> None:
 
     assert somebody.sign_in().status_code == 302
     assert somebody.client.get(YOU).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [({"amr": ["pwd", "mfa"]}, 200), ({"acr": "mfa"}, 200), ({"amr": ["pwd"]}, 302), ({"amr": [{}], "acr": None}, 302)],
+)
+def test_a_second_factor_at_the_provider_counts_where_it_says_so(
+    ben: Visitor, alice: Caller, said: dict[str, Any], status: int
+) -> None:
+    Account.objects.using("system").filter(pk=alice.account.pk).update(require_second_factor=True)
+    ben.know(**said)
+    ben.sign_in()
+
+    assert ben.client.get("/console/").status_code == status
+
+
+def test_what_it_said_of_one_person_does_not_help_the_next(ben: Visitor, alice: Caller) -> None:
+    """Ben has a factor here as well, and leaves at the page that asks for its code; Ann signs in by password."""
+    Account.objects.using("system").filter(pk=alice.account.pk).update(require_second_factor=True)
+    ben.know(amr=["mfa"])
+    ben.sign_in()
+    give_factor(ben.user)
+    ben.client.logout()
+    assert ben.sign_in()["Location"] == f"{SIGN_IN}/code"
+    ann = Somebody(new_user(password=PASSWORD))
+    join(ann.user, alice.account, "reader")
+
+    ann.sign_in(client=ben.client)
+
+    assert is_signed_in(ben.client) and ben.client.get("/console/").status_code == 302

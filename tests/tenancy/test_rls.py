@@ -213,6 +213,7 @@ def test_functions_that_look_across_accounts_run_in_a_fixed_search_path() -> Non
             "find_api_key_and_state",
             "find_invitation",
             "find_review_link",
+            "memberships_and_factor_of",
             "memberships_of",
             "note_key_use",
             "make_partitions",

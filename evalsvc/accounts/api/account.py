@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import get_account
 from evalsvc.accounts.services import change_refusal
+from evalsvc.accounts.signing_in.rule import change_factor_rule_by_key
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.rest.answering.shapes import AnswerShape, answers_with
 
@@ -22,6 +23,7 @@ class AccountFacts(AnswerShape):
     id: str
     name: str
     refuse_unrunnable: bool
+    require_second_factor: bool
 
 
 class AccountEnvelope(AnswerShape):
@@ -34,6 +36,7 @@ class AccountPatch(serializers.Serializer[Any]):
     """What can change; a field that is left out stays."""
 
     refuse_unrunnable = serializers.BooleanField(required=False)
+    require_second_factor = serializers.BooleanField(required=False)
 
 
 class CallingAccountView(AccountView):
@@ -55,10 +58,16 @@ class CallingAccountView(AccountView):
     def patch(self, request: Request) -> Response:
         """Change the calling account's choices."""
         wanted = checked(AccountPatch(data=request.data))
+        if "require_second_factor" in wanted:
+            change_factor_rule_by_key(
+                account=self.account, is_required=wanted["require_second_factor"], actor=self.caller.actor
+            )
         if "refuse_unrunnable" in wanted:
             change_refusal(account=self.account, refuse_unrunnable=wanted["refuse_unrunnable"], actor=self.caller.actor)
         return Response(_envelope(get_account(id=self.account.pk)))
 
 
 def _envelope(row: Account) -> AccountEnvelope:
-    return AccountEnvelope(account=AccountFacts(str(row.pk), row.name, row.refuse_unrunnable))
+    return AccountEnvelope(
+        account=AccountFacts(str(row.pk), row.name, row.refuse_unrunnable, row.require_second_factor)
+    )

@@ -6,6 +6,8 @@ code is looked at, so that neither a second process nor a second request at the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -68,8 +70,7 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
     step = step_of(secret, code)
     if step is None:
         return None
-    with transaction.atomic(using=current_role()):
-        _lock(user)
+    with person_turn(user):
         if APP_CODE in _rows(user):
             return None
         row = TOTP.activate(user, secret).instance
@@ -80,8 +81,7 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
 
 def take_code(*, user: User, code: str) -> str | None:
     """Use a code up and return what kind it was; None for one that is wrong, or was used."""
-    with transaction.atomic(using=current_role()):
-        _lock(user)
+    with person_turn(user):
         rows = _rows(user)
         if (app := rows.get(APP_CODE)) is None:
             return None
@@ -96,8 +96,7 @@ def take_code(*, user: User, code: str) -> str | None:
 
 def renew_codes(*, user: User) -> list[str] | None:
     """Replace the recovery codes and return the new ones, this once; None for whoever has no second factor."""
-    with transaction.atomic(using=current_role()):
-        _lock(user)
+    with person_turn(user):
         return _made_codes(user) if APP_CODE in _rows(user) else None
 
 
@@ -148,6 +147,9 @@ def _rows(user: User) -> dict[str, Any]:
     return {row.type: row for row in Authenticator.objects.filter(user_id=user.pk)}
 
 
-def _lock(user: User) -> None:
-    """Take turns with whoever else is the same person at this moment."""
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+@contextmanager
+def person_turn(user: User) -> Iterator[None]:
+    """Take turns with whoever else is the same person at this moment, in a transaction."""
+    with transaction.atomic(using=current_role()):
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        yield

@@ -7,6 +7,7 @@ the library trusts a token that it has fetched itself without looking at its sig
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 import jwt
@@ -145,6 +146,13 @@ def come_back(request: HttpRequest) -> tuple[dict[str, Any], str]:
         return protocol.claims(answer, nonce=state["nonce"]), state.get("next") or ""
     except FAILURES as exc:
         raise ProviderRefused(f"The answer of {settings.OIDC_LABEL} cannot be believed. Try again.") from exc
+
+
+def vouches_for_factor(claims: Mapping[str, Any]) -> bool:
+    """Say whether the provider has asked for a second factor, in a word that the settings know (RFC 8176; `acr`)."""
+    methods = claims.get("amr")
+    said = [*(methods if isinstance(methods, list) else [methods]), claims.get("acr")]
+    return any(isinstance(one, str) and one in settings.OIDC_FACTOR for one in said)
 
 
 def _provider(request: HttpRequest) -> Provider:

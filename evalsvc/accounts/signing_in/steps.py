@@ -29,6 +29,7 @@ from evalsvc.accounts.access.signin import (
     lockout_counters,
     take_attempt,
 )
+from evalsvc.accounts.membership import VOUCHED_KEY
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.factors import has_factor, take_code
 from evalsvc.accounts.signing_in.library import FACTOR_STAGE
@@ -79,9 +80,13 @@ def begin(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
     return perform_password_login(request, {"email": user.email}, login)
 
 
-def begin_from_provider(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
-    """Go on from a provider's word, likewise: a second factor that the person has set up here is asked for too."""
+def begin_from_provider(request: HttpRequest, user: User, *, then: str, is_vouched: bool) -> HttpResponse:
+    """Go on from a provider's word, likewise: a second factor that the person has set up here is asked for too.
+
+    With `is_vouched` the provider has asked for one; accounts that ask for a second factor are content with that.
+    """
     request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3600)
+    request.session[VOUCHED_KEY] = user.pk if is_vouched else None
     record_authentication(request, user, method="provider")
     response: HttpResponse = perform_login(request, Login(user=user, redirect_url=then, email=user.email))
     return response

@@ -30,10 +30,20 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = public, pg_temp AS $$
   WHERE id = p_key AND (used_at IS NULL OR used_at < date_trunc('minute', now()))
 $$;
 
+-- For processes of versions that know no rule of a second factor.
 CREATE OR REPLACE FUNCTION memberships_of(p_user bigint)
 RETURNS TABLE (account_id bigint, account_name text, role text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
   SELECT m.account_id, a.name::text, m.role::text
+  FROM accounts_member m JOIN accounts_account a ON a.id = m.account_id
+  WHERE m.user_id = p_user AND a.off_at IS NULL AND a.deleted_at IS NULL ORDER BY m.account_id
+$$;
+
+CREATE OR REPLACE FUNCTION memberships_and_factor_of(p_user bigint)
+RETURNS TABLE (account_id bigint, account_name text, role text, requires_factor boolean, has_factor boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT m.account_id, a.name::text, m.role::text, a.require_second_factor,
+         EXISTS (SELECT 1 FROM mfa_authenticator f WHERE f.user_id = p_user AND f.type = 'totp')
   FROM accounts_member m JOIN accounts_account a ON a.id = m.account_id
   WHERE m.user_id = p_user AND a.off_at IS NULL AND a.deleted_at IS NULL ORDER BY m.account_id
 $$;

@@ -15,7 +15,9 @@ from evalsvc.accounts.invitations import list_open_invitations
 from evalsvc.accounts.models import Member
 from evalsvc.accounts.selectors import get_member, list_members
 from evalsvc.accounts.services import change_role, remove_member
+from evalsvc.accounts.signing_in.rule import with_factors
 from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.pages.account.factor_rule import factor_text, shown_rule
 from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.console.parts.fields import FormField
@@ -25,7 +27,7 @@ from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
 
 ON_A_PAGE = 50
-MEMBERS = (Column("Person"), Column("Role"), Column("Since"), Column("Signed in last"))
+MEMBERS = (Column("Person"), Column("Role"), Column("Second factor"), Column("Since"), Column("Signed in last"))
 INVITATIONS = (
     Column("Invited"),
     Column("As"),
@@ -48,7 +50,7 @@ def members_page(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     here = whole_choice(request, "page", 1)
     start = (here - 1) * ON_A_PAGE
-    found = list(list_members(account=visitor.account)[start : start + ON_A_PAGE + 1])
+    found = list(with_factors(list_members(account=visitor.account))[start : start + ON_A_PAGE + 1])
     invitations = list_open_invitations(account=visitor.account)
     context = {
         "table": PageTable(
@@ -60,6 +62,7 @@ def members_page(request: PageRequest) -> HttpResponse:
             [_invitation_row(one, visitor.now) for one in invitations],
             empty="Nobody is invited.",
         ),
+        "rule": shown_rule(visitor.account),
         "previous": address_with(request, page=here - 1 if here > 2 else None) if here > 1 else "",
         "next": address_with(request, page=here + 1) if len(found) > ON_A_PAGE else "",
     }
@@ -73,6 +76,7 @@ def _row(member: Member, own_id: int, now: datetime) -> TableRow:
     cells = (
         element("bdi", user.email),
         role,
+        factor_text(member),
         moment_markup(member.created_at, now),
         moment_markup(user.last_login, now),
     )

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.account import audit, inviting, keys, limits, members, retention
+from evalsvc.console.pages.account import audit, factor_rule, inviting, keys, limits, members, retention
 
 urlpatterns = [
     path("keys", keys.keys_page, name="console_keys"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("keys/<int:id>", keys.key_page, name="console_key"),
     path("members", members.members_page, name="console_members"),
     path("members/invite", inviting.invite_page, name="console_invite"),
+    path("members/second-factor", factor_rule.factor_rule_page, name="console_factor_rule"),
     path("members/withdraw", inviting.withdrawal_page, name="console_withdrawal"),
     path("members/<int:id>", members.member_page, name="console_member"),
     path("members/<int:id>/remove", members.removal_page, name="console_removal"),

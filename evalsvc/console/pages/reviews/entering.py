@@ -36,13 +36,23 @@ class Reviewer:
     """Whether the review's own page is theirs to open: not for the holder of a link."""
 
 
+class FactorFirst(Exception):
+    """The review is there, in an account whose pages are closed to the person until they have a second factor."""
+
+    def __init__(self, membership: Membership) -> None:
+        self.membership = membership
+
+
 def queue_address(id: uuid.UUID) -> str:
     """Return the address of a review's queue, which is also the path of the cookie of its links."""
     return reverse("console_review_queue", args=[id])
 
 
 def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
-    """Return who asks for a review; None for whoever it is not there for."""
+    """Return who asks for a review; None for whoever it is not there for.
+
+    Raises FactorFirst for a member whose account asks for a second factor that they do not have yet.
+    """
     cookie = request.COOKIES.get(COOKIE)
     holder = holder_of_cookie(cookie, review_id=id) if cookie else None
     if holder is not None:
@@ -55,6 +65,8 @@ def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
         account = Account(pk=membership.account_id)
         with account_scope(account.pk):
             if has_review(account=account, id=id):
+                if membership.lacks_factor:
+                    raise FactorFirst(membership)
                 return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, membership is here)
     return None
 

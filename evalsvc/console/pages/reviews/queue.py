@@ -14,8 +14,9 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from evalsvc.console.access import sign_in_first
+from evalsvc.console.access import factor_first, sign_in_first
 from evalsvc.console.pages.reviews.entering import (
+    FactorFirst,
     Reviewer,
     private,
     queue_address,
@@ -51,6 +52,8 @@ def review_queue(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
             said = "Your role in this account is reader. An editor can answer."
             return private(queue_message(request, "You may only look", said, 403))
         answer = _act(request, id, who) if request.method == "POST" else _show(request, id, who)
+    except FactorFirst as first:
+        return private(factor_first(request, first.membership))
     except NotFound:
         raise Http404 from None
     except Problem as problem:

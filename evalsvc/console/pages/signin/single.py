@@ -7,7 +7,13 @@ import logging
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
-from evalsvc.accounts.signing_in.provider import ProviderRefused, come_back, go_to_provider, is_configured
+from evalsvc.accounts.signing_in.provider import (
+    ProviderRefused,
+    come_back,
+    go_to_provider,
+    is_configured,
+    vouches_for_factor,
+)
 from evalsvc.accounts.signing_in.roles import admit
 from evalsvc.accounts.signing_in.steps import begin_from_provider
 from evalsvc.console.access import console_message
@@ -39,7 +45,8 @@ def from_provider(request: HttpRequest) -> HttpResponse:
         raise Http404
     try:
         claims, then = come_back(request)
-        return begin_from_provider(request, admit(claims), then=then or reverse("console_home"))
+        user, then = admit(claims), then or reverse("console_home")
+        return begin_from_provider(request, user, then=then, is_vouched=vouches_for_factor(claims))
     except ProviderRefused as refused:
         return _refused(request, refused)
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST
 
+from evalsvc.accounts.membership import has_provider_vouched, memberships_of
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in import factors
 from evalsvc.accounts.signing_in.library import FactorAdapter
+from evalsvc.accounts.signing_in.rule import switch_own_factor_off
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.console.access import PageRefused
 from evalsvc.console.pages.you.drawing import qr_code
 from evalsvc.console.pages.you.personal import person_of, personal_page, proof_label, require_proof
+from evalsvc.console.parts.addresses import safe_next
 from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret, decrypt, encrypt
+from evalsvc.rest.problems import Invalid
 
 PENDING = "factor_secret"
 """Where the session keeps the secret that is being set up, encrypted as it will be stored."""
@@ -29,7 +34,7 @@ def set_up_factor(request: HttpRequest) -> HttpResponse:
     """Show a secret as a picture and take the first code of it."""
     user = person_of(request)
     if factors.has_factor(user):
-        return redirect("console_you")
+        return redirect(safe_next(request, reverse("console_you")))
     secret = _pending_secret(request)
     if request.method != "POST":
         return _set_up_form(request, user, secret)
@@ -64,7 +69,12 @@ def switch_factor_off(request: HttpRequest) -> HttpResponse:
     """Ask for no code any more."""
     user = person_of(request)
     require_proof(request)
-    if factors.switch_off(user=user):
+    try:
+        is_off = switch_own_factor_off(user=user, is_vouched=has_provider_vouched(request))
+    except Invalid as refused:
+        messages.error(request, refused.errors[0].detail)
+        return redirect("console_you")
+    if is_off:
         record_of_person(user, "factor.switched_off")
         messages.success(request, "Your second factor is off. A password is enough to sign in as you.")
     return redirect("console_you")
@@ -88,10 +98,12 @@ def _set_up_form(request: HttpRequest, user: User, secret: str, error: str = "")
     picture: SafeString = qr_code(FactorAdapter().build_totp_url(user, secret), f"QR code for {user.email}")
     parts = [secret[at : at + 4] for at in range(0, len(secret), 4)]
     context: dict[str, object] = {"picture": picture, "secret": " ".join(parts), "error": error}
-    context |= {"person": user, "proof": proof_label(user)}
+    context |= {"person": user, "proof": proof_label(user), "then": safe_next(request, reverse("console_you"))}
+    context["asking"] = [one for one in memberships_of(request) if one.lacks_factor]
     return render(request, "console/you/factor.html", context)
 
 
 def _show_codes(request: HttpRequest, codes: list[str], title: str) -> HttpResponse:
     shown = "\n".join(f"{code[:5]}-{code[5:]}" for code in codes)
-    return render(request, "console/you/codes.html", {"codes": shown, "title": title})
+    context = {"codes": shown, "title": title, "then": safe_next(request, reverse("console_you"))}
+    return render(request, "console/you/codes.html", context)

@@ -37,7 +37,10 @@ def personal_page(view: View) -> View:
         if not request.user.is_authenticated:
             return sign_in_first(request)
         try:
-            response = (in_console if looked_at(request) else view)(request, *args, **kwargs)
+            here = looked_at(request)
+            # Of an account that asks for a second factor first, no page shows anything: this one is the way to it.
+            shown = in_console if here and not here.lacks_factor else view
+            response = shown(request, *args, **kwargs)
         except NotProven:
             messages.error(request, NOT_PROVEN)
             response = redirect("console_you")

@@ -11,8 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from evalsvc.accounts.membership import has_provider_vouched
 from evalsvc.accounts.signing_in.factors import factor_of
 from evalsvc.accounts.signing_in.passwords import change_password, password_faults
+from evalsvc.accounts.signing_in.rule import accounts_that_require
 from evalsvc.accounts.signing_in.sessions import PersonSession, end_session, end_sessions, list_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.console.pages.you.browsers import browser_name
@@ -30,6 +32,7 @@ def you(request: HttpRequest) -> HttpResponse:
     context = {
         "person": user,
         "factor": factor_of(user),
+        "asking": accounts_that_require(user=user, is_vouched=has_provider_vouched(request)),
         "sessions": [_shown(one, now) for one in sessions],
         "has_others": any(not one.is_this for one in sessions),
         "proof": proof_label(user),

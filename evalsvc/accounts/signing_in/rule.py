@@ -1,0 +1,95 @@
+"""An account's rule that its members have a second factor: switched by an admin, kept by every page.
+
+Keys are not people: the rule says nothing of them. See docs/adr/0090.
+"""
+
+from __future__ import annotations
+
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.db.models import Exists, OuterRef, QuerySet
+
+from evalsvc.accounts.models import Account, Member, User
+from evalsvc.accounts.selectors import list_members, list_memberships, read_account
+from evalsvc.accounts.services import record_audit
+from evalsvc.accounts.signing_in.factors import APP_CODE, has_factor, person_turn, switch_off
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope
+
+NONE_OF_YOURS = "Set up a second factor of your own first: whoever asks others for one has one."
+NO_ADMIN_HAS_ONE = "No admin of this account has a second factor yet, who could let the others see to it."
+NOT_BY_KEY = "A key cannot switch this off. An admin of the account can, on the page Members."
+
+
+def require_factor(*, account: Account, actor: str, by: User, is_vouched: bool = False) -> None:
+    """Close the account's pages to members who have no second factor, from the next page that they open.
+
+    Whoever does so has one, or a provider that has asked them for one (`is_vouched`).
+    """
+    with account_scope(account.pk), person_turn(by):  # not while they switch their own off
+        if not (is_vouched or has_factor(by)):
+            raise Invalid(FieldError("/require_second_factor", NONE_OF_YOURS))
+        _write(account, is_required=True, actor=actor)
+
+
+def change_factor_rule_by_key(*, account: Account, is_required: bool, actor: str) -> None:
+    """Require a second factor as a key, which is nobody, where an admin who can sign in has one.
+
+    A key cannot switch it off: a stolen one would make the next stolen password enough.
+    """
+    with account_scope(account.pk):
+        if read_account(id=account.pk).require_second_factor == is_required:
+            return
+        if not is_required:
+            raise Invalid(FieldError("/require_second_factor", NOT_BY_KEY))
+        admins = with_factors(list_members(account=account)).filter(role=Member.Role.ADMIN, user__is_active=True)
+        if not admins.filter(has_factor=True).exists():
+            raise Invalid(FieldError("/require_second_factor", NO_ADMIN_HAS_ONE))
+        _write(account, is_required=True, actor=actor)
+
+
+def stop_requiring_factor(*, account: Account, actor: str) -> None:
+    """Open the account's pages to members without a second factor again."""
+    with account_scope(account.pk):
+        _write(account, is_required=False, actor=actor)
+
+
+def _write(account: Account, *, is_required: bool, actor: str) -> None:
+    rows = Account.objects.filter(pk=account.pk, require_second_factor=not is_required)
+    if rows.update(require_second_factor=is_required):
+        action = f"account.second_factor_{'required' if is_required else 'optional'}"
+        record_audit(account=account, actor=actor, action=action, target=account.name)
+
+
+def with_factors(members: QuerySet[Member]) -> QuerySet[Member]:
+    """Add to members whether they have a second factor here, and whether they come by single sign-on."""
+    apps = Authenticator.objects.filter(user_id=OuterRef("user_id"), type=APP_CODE)
+    return members.annotate(
+        has_factor=Exists(apps), has_provider=Exists(SocialAccount.objects.filter(user_id=OuterRef("user_id")))
+    )
+
+
+def list_without_factor(*, account: Account) -> QuerySet[Member]:
+    """Return the members who have no second factor here and may sign in, by their addresses."""
+    members = with_factors(list_members(account=account)).filter(has_factor=False, user__is_active=True)
+    return members.order_by("user__email")
+
+
+def switch_own_factor_off(*, user: User, is_vouched: bool = False) -> bool:
+    """Ask the person for no codes any more; say whether any were asked for.
+
+    Raises Invalid where an account of theirs asks for a second factor, and no provider has asked them for one.
+    """
+    with person_turn(user):
+        if asking := accounts_that_require(user=user, is_vouched=is_vouched):
+            raise Invalid(
+                FieldError("/", f"Your second factor stays on: you need it for the pages of {', '.join(asking)}.")
+            )
+        return switch_off(user=user)
+
+
+def accounts_that_require(*, user: User, is_vouched: bool) -> list[str]:
+    """Return the names of the person's accounts that ask them for a second factor; operators are not asked."""
+    if is_vouched or user.is_superuser:
+        return []
+    return [row.account_name for row in list_memberships(user=user) if row.requires_factor]
