@@ -14,10 +14,15 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        """Have the functions installed that look across accounts."""
+        """Have the functions installed that look across accounts, and sign-outs written into the trail."""
+        from django.contrib.auth.signals import user_logged_out
+
+        from evalsvc.accounts.signing_in.trail import record_sign_out
         from evalsvc.infra.functions import FunctionFiles, register_functions
 
         register_functions(self.label, FunctionFiles(Path(__file__).parent / "sql", ("access",)))
+        # From whichever page: the admin's own signs people out.
+        user_logged_out.connect(record_sign_out, dispatch_uid="trail")
 
 
 class AdminPagesConfig(admin_apps.AdminConfig):

@@ -10,6 +10,7 @@ import msgspec
 from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.counting import clusters_of
@@ -101,6 +102,15 @@ def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
         actor=actor,
     )
     gate.refresh_from_db()
+    record_audit(
+        account=account,
+        actor=actor,
+        action="gate.decided",
+        target=str(gate.pk),
+        name=body.name or None,
+        outcome=gate.outcome,
+        benchmark=body.benchmark,
+    )
     return gate
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.main import command_line
 from evalsvc.console.parts.numbers import Number
-from tests.admin.conftest import HOSTILE
+from tests.admin.conftest import HOSTILE, key_of
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
 from tests.console.conftest import Visitor
+from tests.console.trail import audit_of
 from tests.evaluations.deleting import evaluate
 from tests.factories import make_dataset, make_experiment, ok
 from tests.gates.shapes import ask
@@ -42,6 +43,7 @@ def ends(rule: dict[str, Any]) -> str:
 
 def test_a_decision_stands_there_in_the_api_s_numbers_and_words(alice: Caller, reader: Visitor) -> None:
     gate = decided(alice, name="nightly")
+    assert audit_of(alice.account)[0] == ("gate.decided", f"key:{key_of(alice).pk}")
     (rule,) = gate["rules"]
     text = html.unescape(reader.text(f"gates/{gate['id']}"))
 
@@ -126,6 +128,7 @@ def test_one_is_asked_about_what_was_captured(alice: Caller, editor: Visitor) ->
     assert answer["Location"] == f"/console/gates/{gate['id']}"
     assert (gate["history"]["n"], gate["history"]["scope"], gate["name"]) == (3, {"app": "shop"}, "traffic")
     assert "app and the newest scores are in the line below" in editor.text(f"gates/{gate['id']}")
+    assert audit_of(alice.account)[0] == ("gate.decided", f"user:{editor.user.pk}")
 
 
 def test_one_is_asked_about_two_configs_and_refused_at_its_field(alice: Caller, editor: Visitor) -> None:

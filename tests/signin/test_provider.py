@@ -20,7 +20,7 @@ from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.signing_in.factors import new_secret, switch_on
 from tests.admin.conftest import PASSWORD, join, new_user
 from tests.conftest import Caller
-from tests.signin.conftest import SIGN_IN, YOU, App, Clock, Somebody, give_factor, is_signed_in
+from tests.signin.conftest import SIGN_IN, YOU, App, Clock, Somebody, give_factor, is_signed_in, trail_of
 
 START, BACK = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/back"
 PUBLIC = "https://evals.example.com"
@@ -169,13 +169,17 @@ def test_it_becomes_nobody_who_is_here_already(ben: Visitor) -> None:
     assert_refused(ben.sign_in(), "already")
 
 
-def test_it_is_linked_where_the_operator_says_so(ben: Visitor, alice: Caller) -> None:
+def test_it_is_linked_where_the_operator_says_so(ben: Visitor, alice: Caller, charlie: Caller) -> None:
     user = User.objects.create_user(ben.email, "chosen by whoever came first", is_staff=True)
+    join(user, charlie.account, "reader")
+    before = Client()
+    before.force_login(user)
     with override_settings(OIDC_LINK_BY_EMAIL=True):
         assert ben.sign_in().status_code == 302
 
     assert (ben.user.pk, ben.role_in(alice)) == (user.pk, "reader")
     assert not User.objects.get(pk=user.pk).has_usable_password(), "who chose it may not own the address"
+    assert not is_signed_in(before) and "password.ended" in trail_of(charlie, user)
 
 
 def test_it_becomes_no_operator(ben: Visitor) -> None:

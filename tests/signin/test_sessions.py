@@ -10,15 +10,21 @@ from django.db import connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from evalsvc.accounts.models import AuditEntry
 from evalsvc.accounts.signing_in import sessions
 from evalsvc.accounts.signing_in.factors import factor_of
 from evalsvc.accounts.signing_in.sessions import list_sessions
-from tests.admin.conftest import PASSWORD, new_user
+from tests.admin.conftest import PASSWORD, join, new_user
 from tests.conftest import Caller
 from tests.signin.conftest import YOU, Clock, Somebody, is_signed_in, trail_of
 
 NEW_PASSWORD = "another long secret phrase"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def details_of(caller: Caller, somebody: Somebody, action: str) -> list[dict[str, object]]:
+    rows = AuditEntry.objects.using("system").filter(account=caller.account, target=somebody.user.email, action=action)
+    return list(rows.values_list("detail", flat=True))
 
 
 def others_of(somebody: Somebody) -> list[int]:
@@ -81,7 +87,7 @@ def test_a_new_password_ends_the_other_sessions(ann: Somebody, alice: Caller) ->
     assert (is_signed_in(other), is_signed_in(ann.client)) == (False, True)
     assert ann.sign_in(client=ann.new_browser()).status_code == 200
     assert ann.sign_in(NEW_PASSWORD, ann.new_browser()).status_code == 302
-    assert "password.changed" in trail_of(alice, ann.user)
+    assert details_of(alice, ann, "password.changed") == [{"n_sessions": 1}]
     assert others_of(ann) != [], "the new one; this one is still known as this one"
 
 
@@ -124,6 +130,27 @@ def test_noting_a_session_costs_one_query_in_five_minutes(ann: Somebody, monkeyp
 
     assert n_queries() == usual + 1
     assert n_queries() == usual
+
+
+def test_signing_out_is_in_the_trail(ann: Somebody, alice: Caller) -> None:
+    ann.enter()
+
+    ann.client.post("/admin/logout/")
+
+    assert not is_signed_in(ann.client)
+    assert details_of(alice, ann, "session.signed_out") == [{"address": ann.ip}]
+    ann.client.post("/admin/logout/")
+    assert len(details_of(alice, ann, "session.signed_out")) == 1, "nobody signs out twice"
+
+
+def test_an_operator_who_signs_out_is_in_the_trail_of_their_accounts(alice: Caller) -> None:
+    operator = Somebody(new_user(is_superuser=True))
+    join(operator.user, alice.account, "admin")
+    operator.client.force_login(operator.user)
+
+    operator.client.post("/admin/logout/")
+
+    assert trail_of(alice, operator.user) == ["session.signed_out"]
 
 
 def test_the_api_reads_no_session(ann: Somebody, alice: Caller) -> None:

@@ -28,6 +28,6 @@ def change_password(request: HttpRequest, *, user: User, password: str) -> None:
     user.set_password(password)
     user.save(update_fields=["password"])
     update_session_auth_hash(request, user)
-    end_sessions(user=user, but=request.session.session_key)
+    n = end_sessions(user=user, but=request.session.session_key)
     note_session(request, user)
-    record_of_person(user, "password.changed")
+    record_of_person(user, "password.changed", n_sessions=n)

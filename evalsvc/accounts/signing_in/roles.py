@@ -17,6 +17,8 @@ from evalsvc.accounts.membership import RANKS
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import add_member, remove_member
 from evalsvc.accounts.signing_in.provider import ProviderRefused
+from evalsvc.accounts.signing_in.sessions import end_sessions
+from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 GIVEN = "memberships"
@@ -81,9 +83,10 @@ def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
             if user is None:
                 user = User.objects.create_user(email, None, name=str(claims.get("name", ""))[:100], is_staff=True)
             else:
-                # An invitation proves no address: who chose this password may be somebody else. Sessions end with it.
+                # An invitation proves no address: who chose this password may be somebody else.
                 user.set_unusable_password()
                 user.save(update_fields=["password"])
+                record_of_person(user, "password.ended", actor=ACTOR, n_sessions=end_sessions(user=user))
             return SocialAccount.objects.create(user=user, **_identity(claims), extra_data={GIVEN: {}})
     except IntegrityError:
         raise ProviderRefused("You are signing in twice at this moment. Try again.") from None

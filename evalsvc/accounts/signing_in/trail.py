@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 
 from django.db.models.functions import Lower
+from django.http import HttpRequest
 
+from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.models import Account, User
 from evalsvc.accounts.selectors import list_memberships
 from evalsvc.accounts.services import record_audit
@@ -26,6 +28,12 @@ def record_of_person(user: User, action: str, *, actor: str = "", **detail: str 
                 target=user.email,
                 **detail,
             )
+
+
+def record_sign_out(request: HttpRequest | None, user: User | None, **_: object) -> None:
+    """Write that somebody has signed out; whoever was nobody has not."""
+    if user is not None:
+        record_of_person(user, "session.signed_out", address=caller_ip(request))
 
 
 def record_lock(email: str, *, address: str) -> None:

@@ -45,8 +45,8 @@ def set_up_factor(request: HttpRequest) -> HttpResponse:
             request, user, secret, "That is not the code that the app shows now. Is your phone's clock right?"
         )
     del request.session[PENDING]
-    end_sessions(user=user, but=request.session.session_key)
-    record_of_person(user, "factor.switched_on")
+    n = end_sessions(user=user, but=request.session.session_key)
+    record_of_person(user, "factor.switched_on", n_sessions=n)
     return _show_codes(request, codes, "Your second factor is on")
 
 
