@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from tests.admin.conftest import new_user, signed_in
@@ -67,6 +67,23 @@ def test_the_link_is_shown_once_and_its_secret_is_kept_nowhere(admin: Visitor, a
 
     assert email in page and secret not in page
     assert secret.encode() not in bytes(token_row(alice.account).secret_hash)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:443", "testserver"])
+def test_the_link_begins_with_the_public_address(admin: Visitor, host: str) -> None:
+    """Also where every name is let in: whoever can choose the host of a request must not choose where its link leads."""
+    sent = {"email": address(), "role": "reader", "ends": "7"}
+    with override_settings(PUBLIC_URL="https://evals.example.com/app", ALLOWED_HOSTS=["*"]):
+        page = admin.client.post("/console/members/invite", sent, headers={"Host": host}).content.decode()
+
+    assert re.findall(r"(\S+)/console/invitations/", page.replace("<code>", " ")) == ["https://evals.example.com/app"]
+
+
+def test_a_host_that_is_not_the_services_makes_no_link(admin: Visitor) -> None:
+    sent = {"email": address(), "role": "reader", "ends": "7"}
+
+    assert admin.client.post("/console/members/invite", sent, headers={"Host": "evil.example"}).status_code == 400
+    assert sent["email"] not in admin.text("members")
 
 
 def test_looking_uses_nothing_up(admin: Visitor) -> None:

@@ -6,6 +6,8 @@ import html
 import re
 from typing import Any
 
+from django.test import override_settings
+
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.reports.words import number_text
 from tests.annotations.shapes import new_criteria
@@ -150,7 +152,9 @@ def test_links_are_made_with_it_and_shown_once(alice: Caller, editor: Visitor) -
 def test_a_link_is_ended(alice: Caller, editor: Visitor) -> None:
     review, _ = review_of_outputs(alice)
     act = f"reviews/{review['id']}/act"
-    assert "/enter/" in editor.post(act, act="link", name="Dana", days="3").content.decode()
+    with override_settings(PUBLIC_URL="https://evals.example.com"):
+        page = editor.post(act, act="link", name="Dana", days="3").content.decode()
+    assert f"https://evals.example.com/reviews/{review['id']}/enter/" in page
     (link,) = ok(alice.get(f"/v1/reviews/{review['id']}/links"))["links"]
     editor.post(act, act="revoke", link=link["id"])
 

@@ -30,6 +30,14 @@ def test_its_address_is_shown_once(alice: Caller) -> None:
     assert link["url"].rpartition(".")[2].encode() not in bytes(row_of(link).get().secret_hash)
 
 
+def test_its_address_begins_with_the_public_one(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    with override_settings(PUBLIC_URL="https://evals.example.com"):
+        link = new_link(alice, review)
+
+    assert link["url"].startswith(f"https://evals.example.com/reviews/{review['id']}/enter/")
+
+
 def test_its_holder_answers(alice: Caller) -> None:
     review, criteria = review_of_outputs(alice)
     link, path = new_link(alice, review), queue_of(review)

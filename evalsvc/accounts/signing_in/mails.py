@@ -19,6 +19,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
+from evalsvc.rest.basics.links import public_address
 
 log = logging.getLogger(__name__)
 TEXT = """Somebody, probably you, has asked for a new password for {email} at {origin}.
@@ -43,7 +44,7 @@ def send_reset(email: str) -> None:
         return
     person = urlsafe_base64_encode(force_bytes(user.pk))
     path = reverse("console_reset", args=[person, default_token_generator.make_token(user)])
-    text = TEXT.format(email=user.email, origin=settings.PUBLIC_URL, link=f"{settings.PUBLIC_URL}{path}")
+    text = TEXT.format(email=user.email, origin=settings.PUBLIC_URL, link=public_address(path))
     try:
         send_mail("A new password", text, settings.DEFAULT_FROM_EMAIL, [user.email])
     except (OSError, SMTPException):

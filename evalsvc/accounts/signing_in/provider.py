@@ -23,6 +23,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from evalsvc.outbound.for_requests import GuardedSession
+from evalsvc.rest.basics.links import public_address
 
 BACK = "console_sso_back"
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -66,7 +67,7 @@ class Protocol(OpenIDConnectOAuth2Adapter):
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
         """Return where the provider leads people back to: at the configured address, whatever the Host header says."""
-        return f"{settings.PUBLIC_URL}{reverse(BACK)}"
+        return public_address(reverse(BACK))
 
     @property
     def openid_config(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, shape_of
+from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.reviews import links
@@ -80,7 +81,7 @@ class ReviewLinksView(AccountView):
             # What is kept for a repeated Idempotency-Key would keep the token.
             release_claim(self.claim)
             self.claim = None
-        url = request.build_absolute_uri(f"/reviews/{id}/enter/{token}")
+        url = link_for_others(request, f"/reviews/{id}/enter/{token}")
         return Response(NewReviewLinkAnswer(link=shape_of(row, NewReviewLinkOut, url=url)), status=201)
 
 

@@ -29,8 +29,8 @@ from evalsvc.accounts.signing_in.library import with_library
 from evalsvc.accounts.signing_in.steps import begin
 from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
 from evalsvc.console.pages.account.members import ROLES
-from evalsvc.console.parts.calls import base_address
 from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 
 ENDS = (("1", "in a day"), ("7", "in a week"), ("30", "in 30 days"))
@@ -62,7 +62,7 @@ def _made(request: PageRequest) -> HttpResponse:
         expires_at=visitor.now + timedelta(days=int(days if days in dict(ENDS) else DEFAULT_END)),
         actor=visitor.actor,
     )
-    link = f"{base_address(request)}{reverse('console_invitation', args=[token])}"
+    link = link_for_others(request, reverse("console_invitation", args=[token]))
     return render(request, "console/account/invited.html", {"invitation": invitation, "link": link})
 
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest
 from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.links import LONGEST_SECONDS, issue_link
 from evalsvc.reviews.models import Review, ReviewLink
@@ -48,7 +49,7 @@ def issued_links(request: PageRequest, review: Review, names: Sequence[str], day
         link, token = issue_link(
             account=visitor.account, review_id=review.pk, name=name, expires_in_seconds=seconds, actor=visitor.actor
         )
-        made.append((link.name, request.build_absolute_uri(reverse("enter_review", args=[review.pk, token]))))
+        made.append((link.name, link_for_others(request, reverse("enter_review", args=[review.pk, token]))))
     return made
 
 
