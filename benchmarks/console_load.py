@@ -1,7 +1,7 @@
 """The console's pages over 10^6 evaluations, 50 profiles and 200 experiments, all in one account: queries and server time.
 
 Every page that the browser's tests look at, filled with the same rows beside the million, and searches that find much,
-little and nothing. The experiments are made and answered through the API. "Cold" is the first answer of a process that has
+little and nothing; and every list of the admin pages. The experiments are made and answered through the API. "Cold" is the first answer of a process that has
 not opened the page; PostgreSQL's own memory is warm. Each answer comes through every middleware, in this process.
 """
 
@@ -23,7 +23,6 @@ GOAL_QUERIES, GOAL_MS = 15, 300
 DAYS, PORTION = 28, 100_000
 # Five evaluators with ten profiles each; the id of a profile is as made up as in `growth_rows`.
 FIFTY = DRAW.replace("i / 5 %% 4", "i / 5 %% 10")
-NO_QUERIES = ("SAVEPOINT", "RELEASE SAVEPOINT", "SELECT set_config", "BEGIN", "COMMIT")
 ONE_HISTORY = "histories/one?evaluator=evaluator-0&profile=profile-0"
 # Much, little, nothing; and words, which are looked for within a time.
 SEARCHES = (
@@ -122,22 +121,30 @@ def addresses(account: Any, found: Mapping[str, Any]) -> Iterator[str]:
     with account_scope(account.pk):
         of_many = Evaluation.objects.filter(account=account, evaluator_id="evaluator-0").order_by("-id")[0]
     yield f"/console/evaluations/{of_many.pk}"
+    yield from lists_of_admin()
+
+
+def lists_of_admin() -> Iterator[str]:
+    """Yield the lists of the admin pages."""
+    from django.contrib.admin import site
+    from django.urls import reverse
+
+    for model in site._registry:
+        yield reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
 
 
 def measure(browser: Any, path: str, repeats: int) -> dict[str, Any]:
     """Open a page once cold, then again and again."""
-    from django.db import connections
-    from django.test.utils import CaptureQueriesContext
+    from tests.queries import queries_of
 
     cold, answer = timed(browser, path)
     times = sorted(timed(browser, path)[0] for _ in range(repeats))
-    with CaptureQueriesContext(connections["default"]) as queries:
-        browser.get(path)
+    queries = queries_of(lambda: browser.get(path))
     return {
         "page": path,
         "status": answer.status_code,
         "bytes": len(answer.content) if not answer.streaming else None,
-        "queries": sum(not one["sql"].startswith(NO_QUERIES) for one in queries),
+        "queries": len(queries),
         "cold_ms": round(cold, 1),
         "p50_ms": round(statistics.median(times), 1),
         "p95_ms": round(times[max(0, round(0.95 * len(times)) - 1)], 1),

@@ -15,15 +15,13 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 
 import pytest
-from django.db import connections
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
 from tests.admin.conftest import Person, member
 from tests.attacks.belongings import MARK, Belongings, belongings, body_of
 from tests.conftest import Caller
-from tests.console.conftest import NO_QUERIES
+from tests.queries import queries_of
 
 __all__ = ["belongings"]
 
@@ -105,9 +103,7 @@ def is_of_one(address: str) -> bool:
 
 
 def n_queries(person: Person, address: str) -> int:
-    with CaptureQueriesContext(connections["default"]) as queries:
-        person.client.get(address)
-    return sum(not one["sql"].startswith(NO_QUERIES) for one in queries)
+    return len(queries_of(lambda: person.client.get(address)))
 
 
 def walked(person: Person) -> Walk:

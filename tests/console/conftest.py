@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import connections
-from django.test.utils import CaptureQueriesContext
 
 from tests.admin.conftest import Person, join, member, new_user, signed_in
 from tests.conftest import Caller, new_account
-
-NO_QUERIES = ("SAVEPOINT", "RELEASE SAVEPOINT", "SELECT set_config", "BEGIN", "COMMIT")
+from tests.queries import queries_of
 
 
 class Visitor(Person):
@@ -31,9 +28,7 @@ class Visitor(Person):
     def n_queries(self, path: str = "", **query: str) -> int:
         """How many queries of rows the page makes when it is opened again; savepoints and scopes are none."""
         self.text(path, **query)
-        with CaptureQueriesContext(connections["default"]) as queries:
-            self.text(path, **query)
-        return sum(not one["sql"].startswith(NO_QUERIES) for one in queries)
+        return len(queries_of(lambda: self.text(path, **query)))
 
 
 def visitor(person: Person) -> Visitor:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
-
-from django.db import connections
-from django.test.utils import CaptureQueriesContext
 
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
@@ -70,12 +66,3 @@ def judged(caller: Caller) -> dict[str, Any]:
     new_criteria(caller, name="Is it right?")
     new_criteria(caller, "categorical", name="Tone", resource_types=["evaluation"])
     return {"evaluation": ids[0], "profile": made["public_id"], "trace": trace}
-
-
-def questions_of(ask: Callable[[], object]) -> list[str]:
-    """What a page asks the database, the second time it is opened; scopes and savepoints are no questions."""
-    ask()
-    with CaptureQueriesContext(connections["default"]) as asked:
-        ask()
-    said = [str(one["sql"]) for one in asked.captured_queries]
-    return [sql[:200] for sql in said if "set_config" not in sql and "SAVEPOINT" not in sql]

@@ -6,20 +6,16 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connections
-from django.test.utils import CaptureQueriesContext
 
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.console.pages.compare.differing import marked_texts
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.tenancy.scope import APP
 from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
 from tests.console.conftest import Visitor
 from tests.factories import make_dataset, make_experiment, ok
-
-NO_QUERIES = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "SELECT set_config")
+from tests.queries import queries_of
 
 
 def compared(visitor: Visitor, made: Any, **query: str) -> str:
@@ -165,8 +161,7 @@ def test_hostile_answers_stay_text_and_queries_are_few(editor: Visitor, alice: C
     made = make_experiment(alice, make_dataset(alice, rows), two)
     Runner(alice, made, 0).run(lambda e: HOSTILE)
     Runner(alice, made, 1).run(lambda e: "x")
-    with CaptureQueriesContext(connections[APP]) as queries:
-        text = compared(editor, made)
+    text = compared(editor, made)
     assert "&lt;script&gt;" in text and "<script>alert(1)" not in text
-    shown = [one["sql"][:80] for one in queries if not one["sql"].startswith(NO_QUERIES)]
+    shown = queries_of(lambda: compared(editor, made))
     assert len(shown) <= 15, shown

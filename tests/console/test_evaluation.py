@@ -11,8 +11,9 @@ from evalsvc.console.pages.evaluations.marking import TextMark, marked_text
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.evaluations import HOSTILE, hostile_evaluation, is_harmless, kept, questions_of
+from tests.console.evaluations import HOSTILE, hostile_evaluation, is_harmless, kept
 from tests.factories import make_dataset, ok
+from tests.queries import queries_of
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_long_texts_are_cut() -> None:
 
 def test_it_asks_the_database_few_questions(editor: Visitor, alice: Caller, leak: str) -> None:
     new_criteria(alice)
-    asked = questions_of(lambda: editor.text(f"evaluations/{leak}"))
+    asked = queries_of(lambda: editor.text(f"evaluations/{leak}"))
     assert len(asked) <= 15, asked
 
 

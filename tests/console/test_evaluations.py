@@ -9,8 +9,9 @@ import pytest
 
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.evaluations import hostile_evaluation, is_harmless, kept, questions_of
+from tests.console.evaluations import hostile_evaluation, is_harmless, kept
 from tests.factories import ok
+from tests.queries import queries_of
 
 
 def ids_on(page: str) -> list[str]:
@@ -86,7 +87,7 @@ def test_a_cursor_of_another_account_begins_anew(reader: Visitor, three: list[st
 
 
 def test_it_asks_the_database_few_questions(reader: Visitor, three: list[str]) -> None:
-    asked = questions_of(lambda: reader.text("evaluations", app="shop", q="yes"))
+    asked = queries_of(lambda: reader.text("evaluations", app="shop", q="yes"))
     assert len(asked) <= 15, asked
 
 

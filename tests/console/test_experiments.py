@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
-from django.test.utils import CaptureQueriesContext
 
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.reporting.words import interval, number
-from evalsvc.tenancy.scope import APP
 from tests.admin.conftest import HOSTILE_NAME
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment
 from tests.factories import make_connection
+from tests.queries import queries_of
 
-NO_QUERIES = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "SELECT set_config")
 SIXTEEN = [{"name": f"model-{i:02d}", "kind": "push", "parameters": {"k": i % 4}} for i in range(16)]
 
 
@@ -167,9 +165,7 @@ def test_no_page_takes_more_than_fifteen_queries(reader: Visitor, alice: Caller)
     metrics = [EXACT, {"name": "ms", "source": "latency_ms", "higher_is_better": False}]
     made = answered(alice, *({f"e{i}"} for i in range(16)), n=16, configs=SIXTEEN, metrics=metrics)
     for path in ("experiments", f"experiments/{made['id']}", f"experiments/{made['id']}/live"):
-        with CaptureQueriesContext(connections[APP]) as queries:
-            reader.text(path)
-        shown = [one["sql"][:90] for one in queries if not one["sql"].startswith(NO_QUERIES)]
+        shown = queries_of(partial(reader.text, path))
         assert len(shown) <= 15, (path, shown)
 
 

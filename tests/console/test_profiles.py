@@ -14,8 +14,9 @@ from evalsvc.console.pages.profiles.schema_form import SettingField, settings_fo
 from evaluators.registry import families
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.evaluations import HOSTILE, questions_of
+from tests.console.evaluations import HOSTILE
 from tests.factories import make_profile, ok
+from tests.queries import queries_of
 
 OWN = [one for one in families() if one.accepts_own_profiles]
 
@@ -199,5 +200,5 @@ def test_its_pages_ask_the_database_few_questions(editor: Visitor, alice: Caller
     made = make_profile(alice, "judge", "polite", pass_criteria="It is polite.")
     paths = ("profiles", f"profiles/{made['public_id']}", "profiles/new?family=judge", "evaluators", "evaluators/pii")
     for path in (*paths, "playground", f"playground?profile={made['public_id']}", "playground/threshold"):
-        asked = questions_of(partial(editor.text, path))
+        asked = queries_of(partial(editor.text, path))
         assert len(asked) <= 15, (path, asked)

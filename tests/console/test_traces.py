@@ -9,7 +9,8 @@ from typing import Any
 
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.console.evaluations import HOSTILE, kept, questions_of
+from tests.console.evaluations import HOSTILE, kept
+from tests.queries import queries_of
 from tests.telemetry.otlp import attribute, new_id, span, traces
 
 SECOND = 1_000_000_000
@@ -130,7 +131,7 @@ def test_it_asks_the_database_few_questions(reader: Visitor, alice: Caller) -> N
     sent(alice, *(made(trace, new_id(8), "answer", at=i) for i in range(30)))
     kept(alice, "pii", output="x", trace_id=trace)
     for path in ("traces", f"traces/{trace}"):
-        asked = questions_of(partial(reader.text, path))
+        asked = queries_of(partial(reader.text, path))
         assert len(asked) <= 15, asked
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 from evalsvc.evaluations.rollups.counts import DayCounts, DayRange
-from evalsvc.evaluations.rollups.read import day_series, failures_by_code, pass_rates
+from evalsvc.evaluations.rollups.read import day_series, failures_by_code, pass_rates, read_days
 from evalsvc.stats.formulas.intervals import wilson
 from tests.conftest import Caller
 from tests.evaluations.deleting import delete, evaluate, id_of, keep
@@ -89,6 +89,13 @@ def test_the_series_of_one_profile_is_over_all_apps(alice: Caller) -> None:
     keep(alice, 1, app="shop", evaluator_id="mine")
     (counts,) = day_series(account=alice.account, days=TODAY, evaluator_id=EXACT[0], profile_name=EXACT[1])
     assert counts.n == 2
+
+
+def test_both_are_read_at_once(alice: Caller) -> None:
+    for label in (None, "a", "b"):
+        evaluate(alice, label=label)
+    apart = (pass_rates(account=alice.account, days=FORTNIGHT), failures_by_code(account=alice.account, days=FORTNIGHT))
+    assert read_days(account=alice.account, days=FORTNIGHT) == apart
 
 
 def test_nobody_reads_another_accounts_days(alice: Caller, charlie: Caller) -> None:

@@ -14,7 +14,7 @@ from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
-from evalsvc.evaluations.rollups.read import failures_by_code, pass_rates
+from evalsvc.evaluations.rollups.read import read_days
 from evalsvc.evaluations.wire.interval_request import IntervalAsk
 from evalsvc.events.selectors import EndpointStanding, endpoint_standings
 from evalsvc.experiments.models import ExperimentPlan
@@ -78,7 +78,7 @@ class HomeReading:
 def read_home(account: Account, now: datetime) -> HomeReading:
     """Read the last fourteen days of an account."""
     days = DayRange.latest(14, now=now)
-    rates = pass_rates(account=account, days=days)
+    rates, failures = read_days(account=account, days=days)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[:MAX_RUNNING])
     overviews = overviews_of(plans) if plans else {}
@@ -87,7 +87,7 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         names=scorer_names(account, {rate.evaluator_id for rate in rates}),
         rates=rates,
         moved=_moved(account, rates),
-        failures=failures_by_code(account=account, days=days),
+        failures=failures,
         running=[(plan, overviews[plan.pk]) for plan in plans],
         reviews=open_reviews(account=account, limit=MAX_REVIEWS),
         gates=list(list_gates(account=account).filter(created_at__gte=today).order_by("-id")[:MAX_GATES]),
