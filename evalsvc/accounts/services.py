@@ -203,7 +203,7 @@ def issue_key(
 ) -> tuple[ApiKey, KeyText]:
     """Make a key and return it with its text, which cannot be read again.
 
-    Of two calls with the same public half one is refused, so that a form that is sent twice makes one key.
+    Of two calls with the same public half one is refused.
     """
     name, text = _key_name(name), text or new_key_text()
     with account_scope(account.pk):

@@ -28,6 +28,7 @@ from evalsvc.accounts.middleware import (
 )
 from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.selectors import read_account
+from evalsvc.console.once import done_once
 from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.tenancy.scope import APP, account_scope
 
@@ -86,14 +87,16 @@ def console_page(
     role: Member.Role = READER,
     write: Member.Role = EDITOR,
     scoped: bool = True,
+    once: str = "",
     known: Callable[..., HttpResponse | None] | None = None,
 ) -> Callable[[View], Callable[..., HttpResponse]]:
     """Make a view a page of the console: for whoever is signed in, in their account's transaction.
 
     `role` is needed to look and `write` to send a form. A view that waits says `scoped=False` and opens short
-    transactions of its own with `account_scope(visitor.account.pk)`. What a service refuses becomes a page in words;
-    missing and foreign rows get the same 404. What is to be enqueued goes into `visitor.after`. `known` may answer
-    what readers may see from memory, by the membership alone; with None the view is asked.
+    transactions of its own with `account_scope(visitor.account.pk)`. With `once` a form that makes something is done
+    once, however often it is sent; it is what the second sending is told (`SENT_TWICE`). What a service refuses becomes
+    a page in words; missing and foreign rows get the same 404. What is to be enqueued goes into `visitor.after`.
+    `known` may answer what readers may see from memory, by the membership alone; with None the view is asked.
     """
 
     def decorate(view: View) -> Callable[..., HttpResponse]:
@@ -103,11 +106,14 @@ def console_page(
                 response: HttpResponse = sign_in_first(request)
             else:
                 bound = functools.partial(view, request, *args, **kwargs)
+                if once:
+                    bound = functools.partial(done_once, request, bound, once)
                 quick = functools.partial(known, request, *args, **kwargs) if known else None
                 response = _answer(request, bound, write if request.method == "POST" else role, scoped, quick)
             add_never_cache_headers(response)
             return response
 
+        answer.once = once  # type: ignore[attr-defined]
         return answer
 
     return decorate

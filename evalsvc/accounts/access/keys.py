@@ -30,16 +30,6 @@ def new_key_text() -> KeyText:
     return KeyText("".join(secrets.choice(ALPHABET) for _ in range(16)), secrets.token_urlsafe(32))
 
 
-def key_text_for(word: str) -> KeyText:
-    """Draw a key whose public half follows from a word: a form that is sent twice asks for the same one."""
-    digest = hmac.digest(settings.KEY_PEPPER.encode(), f"key\0{word}".encode(), hashlib.sha256)
-    number, letters = int.from_bytes(digest, "big"), ""
-    for _ in range(16):
-        number, place = divmod(number, len(ALPHABET))
-        letters += ALPHABET[place]
-    return KeyText(letters, secrets.token_urlsafe(32))
-
-
 def parse_key(text: str) -> KeyText | None:
     """Take a key apart, or return None when it does not look like one."""
     match = _shape.fullmatch(text.strip())

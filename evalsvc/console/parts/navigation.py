@@ -9,6 +9,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
+from evalsvc.console.once import new_word
+
 CONSOLE_PREFIX = "/console/"
 THEMES = ("system", "light", "dark")
 THEME_COOKIE = "console_theme"
@@ -81,6 +83,7 @@ def console_context(request: HttpRequest) -> dict[str, Any]:
     return {
         "visitor": visitor,
         "membership": visitor.membership if visitor else None,
+        "once": new_word,
         "navigation": navigation_groups(request) if visitor else [],
         "theme": theme_of(request),
         "themes": THEMES,

@@ -112,7 +112,7 @@ def confirm(
     context: dict[str, Any], action: str, button: str, detail: str, typed: str = "", tone: str = "danger"
 ) -> dict[str, Any]:
     """Show a dangerous act behind a fold: what it does, and where `typed` is given, that text must be typed."""
-    known = {key: context.get(key) for key in ("csrf_token", "membership", "request")}
+    known = {key: context.get(key) for key in ("csrf_token", "membership", "once", "request")}
     return {**known, "action": action, "button": button, "detail": detail, "typed": typed, "tone": tone}
 
 

@@ -28,6 +28,7 @@ from evalsvc.accounts.models import Member
 from evalsvc.accounts.signing_in.library import with_library
 from evalsvc.accounts.signing_in.steps import begin
 from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
+from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.pages.account.members import ROLES
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.rest.basics.links import link_for_others
@@ -35,11 +36,12 @@ from evalsvc.rest.problems import Invalid, NotFound, Problem
 
 ENDS = (("1", "in a day"), ("7", "in a week"), ("30", "in 30 days"))
 DEFAULT_END = "7"
+LINK_ONCE = shown_before("The link", "If nobody has copied it, invite the person again: that ends it.")
 OVER = "It was accepted or withdrawn, it is over, or the link is not whole. Whoever invited you can send another one."
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=ADMIN, write=ADMIN)
+@console_page(role=ADMIN, write=ADMIN, once=LINK_ONCE)
 def invite_page(request: PageRequest) -> HttpResponse:
     """Ask whom to invite, and show the link in the answer, which is the only place where it ever stands."""
     errors: dict[str, str] = {}
@@ -63,7 +65,8 @@ def _made(request: PageRequest) -> HttpResponse:
         actor=visitor.actor,
     )
     link = link_for_others(request, reverse("console_invitation", args=[token]))
-    return render(request, "console/account/invited.html", {"invitation": invitation, "link": link})
+    context = {"invitation": invitation, "link": link}
+    return ShownOnce(request, "console/account/invited.html", context, lands_at=reverse("console_members"))
 
 
 def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,11 +12,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from evalsvc.accounts.access.keys import key_text_for
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.selectors import get_key, list_keys
 from evalsvc.accounts.services import issue_key, revoke_key
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
+from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.pages.account.paging import newest_part
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import KEY, ApiCall
@@ -48,10 +47,7 @@ ENDS = (
     ("365", "in a year"),
 )
 WHOAMI = ApiCall("GET", "/v1/whoami")
-SENT_TWICE = (
-    "This form was sent before: its key was issued then, and shown once. If nobody has copied it, revoke it and issue"
-    " another."
-)
+KEY_ONCE = shown_before("The key", "If nobody has copied it, revoke it and issue another.")
 
 
 @require_safe
@@ -89,7 +85,7 @@ def _row(key: Any, now: datetime) -> TableRow:
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=ADMIN, write=ADMIN)
+@console_page(role=ADMIN, write=ADMIN, once=KEY_ONCE)
 def new_key_page(request: PageRequest) -> HttpResponse:
     """Ask for a new key's name, and show the key in the answer, which is the only place where it ever stands."""
     errors: dict[str, str] = {}
@@ -97,13 +93,10 @@ def new_key_page(request: PageRequest) -> HttpResponse:
         try:
             key, text = _issued(request.visitor, request.POST)
         except Invalid as refused:
-            if refused.code == "already_exists":
-                messages.warning(request, SENT_TWICE)
-                return redirect("console_keys")
             errors = {error.pointer.removeprefix("/"): error.detail for error in refused.errors}
         else:
             shown = {"key": key, "text": str(text), "variable": KEY, "call": WHOAMI}
-            return render(request, "console/account/issued.html", shown)
+            return ShownOnce(request, "console/account/issued.html", shown, lands_at=reverse("console_keys"))
     context = {"fields": _fields(request.POST, errors), "call": WHOAMI}
     return render(request, "console/account/new_key.html", context, status=422 if errors else 200)
 
@@ -111,24 +104,20 @@ def new_key_page(request: PageRequest) -> HttpResponse:
 def _issued(visitor: Visitor, sent: Mapping[str, str]) -> tuple[ApiKey, object]:
     scope = sent.get("scope", "")
     days = sent.get("ends", "")
-    word = f"{visitor.account.pk}:{visitor.user.pk}:{sent.get('once', '')}"
     return issue_key(
         account=visitor.account,
         name=sent.get("name", ""),
         scope=ApiKey.Scope(scope) if scope in ApiKey.Scope.values else ApiKey.Scope.READ,
         expires_at=visitor.now + timedelta(days=int(days)) if days in {value for value, _ in ENDS[1:]} else None,
         actor=visitor.actor,
-        text=key_text_for(word),
     )
 
 
 def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
-    """Return the fields. The form has a word of its own: it makes one key, however often it is sent."""
     fields = (
         FormField("name", "Name"),
         FormField("scope", "It may", "select", ApiKey.Scope.WRITE, ApiKey.Scope.choices),
         FormField("ends", "It ends", "select", "", ENDS),
-        FormField("once", "", "hidden", secrets.token_urlsafe(16)),
     )
     return filled(fields, sent, errors)
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.addresses import safe_next
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.numbers import Number
@@ -111,7 +112,7 @@ def gate_fields(
 
 
 @require_POST
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def gate_from_here(request: PageRequest) -> HttpResponse:
     """Decide about the first config against the second, and show what came of it beside the comparison."""
     visitor = request.visitor

@@ -14,6 +14,7 @@ from rest_framework.exceptions import ValidationError
 
 from evalsvc.accounts.views import checked
 from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.json_fields import read_json_object
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
@@ -56,7 +57,7 @@ HEADERS_HELP = 'Further headers as JSON, as {"OpenAI-Organization": "org-…"}; 
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=ADMIN, write=ADMIN)
+@console_page(role=ADMIN, write=ADMIN, once=SENT_TWICE)
 def new_connection(request: PageRequest) -> HttpResponse:
     """Make a connection."""
     visitor = request.visitor

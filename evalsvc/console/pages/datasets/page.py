@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.pages.experiments.json_fields import read_json_field, shown_json
 from evalsvc.console.parts.addresses import address_with, choice, whole_choice
@@ -119,7 +120,7 @@ def shown_change(change: Change) -> dict[str, Any]:
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Change an example, take it out, or add one: each makes the next version; versions themselves never change."""
     visitor = request.visitor

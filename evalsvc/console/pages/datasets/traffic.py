@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.pages.evaluations.listing import evaluator_options
 from evalsvc.console.parts.calls import ApiCall
@@ -36,7 +37,7 @@ RESULTS = (("", "any"), ("pass", "passed"), ("fail", "failed"), ("error", "had a
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def from_traffic(request: PageRequest) -> HttpResponse:
     """Look for samples, show the first, and keep them."""
     account = request.visitor.account

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
@@ -30,14 +31,14 @@ NAMES = {"/dataset_name": "name", "/format": "format", "/dataset_description": "
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def new_dataset(request: PageRequest) -> HttpResponse:
     """Make a dataset of what is uploaded."""
     return _uploaded(request, None)
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def new_version(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Make the next version of a dataset of what is uploaded."""
     return _uploaded(request, get_dataset(account=request.visitor.account, id=id))

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations import acts
 from evalsvc.console.pages.evaluations.detail import detail_of, prompts_of
 from evalsvc.console.pages.evaluations.exporting import csv_of
@@ -112,7 +113,7 @@ def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
 
 
 @require_POST
-@console_page()
+@console_page(once=SENT_TWICE)
 def keep_example(request: PageRequest, id: int) -> HttpResponse:
     """Make the sample an example of a dataset's next version."""
     row, visitor = _wanted(request, id), request.visitor

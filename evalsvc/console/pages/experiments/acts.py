@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.json_fields import read_json_object, shown_json
 from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.console.parts.fields import FormField
@@ -149,7 +150,7 @@ def _confirm(
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def clone_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
     """Ask for a name and the changed parameters, and clone."""
     visitor = request.visitor

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.form_fields import (
     CHAT,
     MOST_BLOCKS,
@@ -35,7 +36,7 @@ BUDGET = ("queries", "cost", "seconds")
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def new_experiment(request: PageRequest) -> HttpResponse:
     """Ask for an experiment; preview it, or make it."""
     sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}

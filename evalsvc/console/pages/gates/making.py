@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.compare.deciding import KINDS, gate_body_of, gate_errors, gate_fields, rule_limit
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
@@ -39,7 +40,7 @@ OF_HISTORY = {
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def new_gate(request: PageRequest) -> HttpResponse:
     """Ask, and lead to the decision with its evidence."""
     visitor = request.visitor

@@ -14,6 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.calibrations.answering import calibrate
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
 from evalsvc.console.access import READER, PageRefused, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.playground import thresholds
 from evalsvc.console.pages.playground.running import TriedSample, run_again, run_bench
 from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, opened_bench, sent_bench
@@ -102,7 +103,7 @@ def _call(bench: Bench) -> ApiCall:
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(write=READER)
+@console_page(write=READER, once=SENT_TWICE)
 def threshold_page(request: PageRequest) -> HttpResponse:
     """Choose a threshold by labels. Readers may look; who makes a revision of it is an editor."""
     visitor = request.visitor

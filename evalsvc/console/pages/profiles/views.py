@@ -16,6 +16,7 @@ from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.catalog.selectors import get_profile, get_visible_profile, list_evaluators, list_revisions, revisions_of
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.profiles.editing import (
     Draft,
     is_saving,
@@ -115,7 +116,7 @@ def _numbered(revisions: list[ProfileRevision], number: int) -> ProfileRevision:
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def new_profile(request: PageRequest) -> HttpResponse:
     """Choose a family, then make a profile of it."""
     name = request.POST.get("family") or request.GET.get("family") or _family_of_evaluator(request)
@@ -155,7 +156,7 @@ def _copied(request: PageRequest) -> dict[str, Any]:
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def revise_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Freeze new settings as the profile's next revision."""
     visitor = request.visitor

@@ -15,6 +15,7 @@ from evalsvc.comparisons.bodies import ComparisonIn
 from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
 from evalsvc.comparisons.services import create_comparison
 from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.experiments.queueing import enqueue_after_commit
@@ -38,7 +39,7 @@ FIELDS = {"experiment_id": "experiment", "criteria": "criteria"} | {name: "who" 
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=SENT_TWICE)
 def new_ranking(request: PageRequest) -> HttpResponse:
     """Ask who is to be compared by whom, or begin."""
     if request.method != "POST":

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.urls import reverse
 
 from evalsvc.console.access import PageRequest
+from evalsvc.console.once import shown_before
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import FieldError, Invalid
@@ -16,6 +17,7 @@ from evalsvc.reviews.links import LONGEST_SECONDS, issue_link
 from evalsvc.reviews.models import Review, ReviewLink
 from evalsvc.reviews.selectors import list_links
 
+LINKS_ONCE = shown_before("The address of a new link", "If nobody has copied it, end the link and make another.")
 A_DAY = 86_400
 MOST_DAYS = LONGEST_SECONDS // A_DAY
 MOST_AT_ONCE = 20

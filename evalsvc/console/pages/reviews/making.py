@@ -28,7 +28,7 @@ from evalsvc.console.pages.reviews.form_fields import (
     source_fields,
     what_fields,
 )
-from evalsvc.console.pages.reviews.linking import days_of, issued_links
+from evalsvc.console.pages.reviews.linking import LINKS_ONCE, days_of, issued_links
 from evalsvc.console.pages.reviews.page import shown_review
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.experiments.selectors import get_plan
@@ -55,7 +55,7 @@ PLACES = {
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=EDITOR)
+@console_page(role=EDITOR, once=LINKS_ONCE)
 def new_review(request: PageRequest) -> HttpResponse:
     """Ask for a review, or make it; the filters of evaluations stay in the address."""
     if request.method != "POST":

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.once import ShownOnce, done_once
 from evalsvc.console.pages.reviews.found import agreement_table, estimates_table, items_table
-from evalsvc.console.pages.reviews.linking import issued_links, link_fields, shown_links
+from evalsvc.console.pages.reviews.linking import LINKS_ONCE, issued_links, link_fields, shown_links
 from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
@@ -75,6 +78,9 @@ def shown_review(
     elif tab == "links":
         context |= {"links": shown_links(request, review), "link_fields": link_fields(sent, errors)}
         context["call"] = ApiCall("GET", f"/v1/reviews/{review.pk}/links")
+    if issued:
+        lands_at = f"{reverse('console_review', args=[review.pk])}?tab=links"
+        return ShownOnce(request, "console/reviews/review.html", context, lands_at=lands_at)
     return render(request, "console/reviews/review.html", context, status=422 if errors else 200)
 
 
@@ -85,7 +91,7 @@ def act_on_review(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor, act = request.visitor, request.POST.get("act", "")
     review = get_review(account=visitor.account, id=id)
     if act == "link":
-        return _link(request, review)
+        return done_once(request, partial(_link, request, review), LINKS_ONCE)
     if act == "revoke":
         revoke_link(account=visitor.account, review_id=id, id=_uuid(request.POST.get("link", "")), actor=visitor.actor)
         messages.success(request, "The link is ended: the next thing that its holder does is refused.")

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.pages.webhooks.form import shown_once
+from evalsvc.console.pages.webhooks.form import SHOWN_BEFORE, shown_once
 from evalsvc.console.parts.addresses import safe_next
 from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.events.selectors import get_delivery, get_endpoint
@@ -28,7 +28,7 @@ SOON = "It is sent within seconds: load the page again to see what came of it."
 
 
 @require_POST
-@console_page(write=ADMIN)
+@console_page(write=ADMIN, once=SHOWN_BEFORE)
 def rotate_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Give a webhook a new secret and show it, this once."""
     visitor = request.visitor

@@ -9,10 +9,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.events.bodies import EventEndpointIn
@@ -22,11 +24,12 @@ from evalsvc.events.services import create_endpoint, revise_endpoint
 from evalsvc.rest.problems import Invalid, as_problem
 
 LISTS = ("evaluators", "profiles", "project_ids")
+SHOWN_BEFORE = shown_before("The secret", "If nobody has copied it, rotate it.")
 EXAMPLE = {"url": "https://hooks.example.com/evalsvc", "event_types": ["evaluation.failed"]}
 
 
 @require_http_methods(["GET", "POST"])
-@console_page(role=ADMIN, write=ADMIN)
+@console_page(role=ADMIN, write=ADMIN, once=SHOWN_BEFORE)
 def new_webhook(request: PageRequest) -> HttpResponse:
     """Make a webhook, and show its secret, this once."""
     visitor = request.visitor
@@ -59,7 +62,9 @@ def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
 
 def shown_once(request: PageRequest, row: EventEndpoint, plain: str, *, is_new: bool = False) -> HttpResponse:
     """Show a secret in the answer to the form that made it: it is kept nowhere, and no address shows it again."""
-    return render(request, "console/webhooks/secret.html", {"endpoint": row, "secret": plain, "is_new": is_new})
+    context = {"endpoint": row, "secret": plain, "is_new": is_new}
+    lands_at = reverse("console_webhook", args=[row.pk])
+    return ShownOnce(request, "console/webhooks/secret.html", context, lands_at=lands_at)
 
 
 def sent_webhook(request: PageRequest) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""A form that makes something makes it once, however often it is sent: by a double click, or by loading again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+
+from evalsvc.rest.sent_forms import SentForm
+
+ONCE_FIELD = "_once"
+TOKEN_FIELD = "csrfmiddlewaretoken"  # noqa: S105  the name of a field
+SENT_TWICE = "This form was sent twice. It was done once, and this is what came of it."
+
+
+def shown_before(what: str, remedy: str) -> str:
+    """Return what to say in place of a secret that stood in the first answer."""
+    return f"This form was sent twice, and done once. {what} stood in the first answer, and nowhere else. {remedy}"
+
+
+class ShownOnce(HttpResponse):
+    """An answer with a secret that no other answer shows: the same form, sent again, leads to `lands_at` instead."""
+
+    def __init__(self, request: HttpRequest, template: str, context: Mapping[str, Any], *, lands_at: str) -> None:
+        super().__init__(render_to_string(template, {**context, "lands_at": lands_at}, request=request))
+        self.lands_at = lands_at
+
+
+def new_word() -> str:
+    """Return the word by which two forms of the same content are told apart: each form that is shown has its own."""
+    return secrets.token_urlsafe(16)
+
+
+def done_once(request: Any, view: Callable[[], HttpResponse], said: str) -> HttpResponse:
+    """Do what a form asks for; the same form again, with the same content, leads to what it has made and says so.
+
+    A form without a word is done each time. One that has made nothing, as it was refused or only previewed, may be sent
+    again. Call it inside the transaction of the work.
+    """
+    if request.method != "POST" or not request.POST.get(ONCE_FIELD):
+        return view()
+    form = SentForm(request.visitor.account.pk, _digest(request))
+    if (address := form.begin()) is not None:
+        messages.warning(request, said)
+        return redirect(address)
+    response = view()
+    if address := _led_to(response):
+        form.keep(address)
+    else:
+        form.forget()
+    return response
+
+
+def _led_to(response: HttpResponse) -> str:
+    if isinstance(response, ShownOnce):
+        return response.lands_at
+    return response.headers.get("Location", "")
+
+
+def _digest(request: Any) -> str:
+    fields = sorted((name, values) for name, values in request.POST.lists() if name != TOKEN_FIELD)
+    files = [(name, file.name, _digest_of(file)) for name, found in sorted(request.FILES.lists()) for file in found]
+    said = json.dumps([request.visitor.user.pk, request.get_full_path(), fields, files])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _digest_of(file: Any) -> str:
+    digest = hashlib.sha256()
+    for chunk in file.chunks():
+        digest.update(chunk)
+    file.seek(0)
+    return digest.hexdigest()
