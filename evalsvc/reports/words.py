@@ -10,6 +10,8 @@ from typing import Any
 from evalsvc.rest.answering.rendering import dumps
 
 NOTHING = "—"
+OF_CHATS = {"output", "model", "finish_reason"}
+"""What an answer of a model is stored with: people read its text."""
 WORDS = {"better": "better", "worse": "worse", "may be chance": "may be chance"}
 POLICIES = {
     "manual": "nobody but people stop configs",
@@ -51,10 +53,10 @@ def moment_text(value: datetime | str | None) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text: texts as they are, anything else as JSON."""
+    """Return a value as text: texts and what a model said as they are, anything else as JSON."""
     if value is None:
         return NOTHING
-    if isinstance(value, dict) and set(value) == {"output"}:
+    if isinstance(value, dict) and "output" in value and set(value) <= OF_CHATS:
         return text_of(value["output"])
     return value if isinstance(value, str) else dumps(value).decode()
 

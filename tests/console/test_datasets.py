@@ -111,3 +111,12 @@ def test_hostile_examples_stay_text_and_queries_are_few(editor: Visitor, alice: 
     for path in ("datasets", f"datasets/{dataset}"):
         assert "<script>alert(1)" not in editor.text(path)
         assert len(queries_of(partial(editor.text, path))) <= 15
+
+
+def test_a_file_that_was_looked_at_need_not_be_chosen_again(editor: Visitor, alice: Caller) -> None:
+    file = SimpleUploadedFile("rows.csv", b"\xef\xbb\xbfquestion,answer\none,1\ntwo,2\n")
+    looked = editor.post("datasets/new", name="twice", file=file, preview="1").content.decode()
+    assert "2 examples, read as csv" in looked and "the lines stand below" in looked
+    assert "question,answer\none,1\ntwo,2\n</textarea>" in looked
+    kept = editor.post("datasets/new", name="twice", text="question,answer\none,1\ntwo,2\n", format="csv", keep="1")
+    assert kept.status_code == 302

@@ -239,3 +239,9 @@ def test_what_is_wrong_is_said_at_its_field(
     found = re.search(rf'id="e-{field}">([^<]*)<', answer.content.decode())
     assert found is not None and words in found[1], re.findall('class="[a-z ]*error[^<]*<', answer.content.decode())
     assert alice.get("/v1/experiments").json()["experiments"] == []
+
+
+def test_the_form_leads_to_what_a_prompt_needs(editor: Visitor, admin: Visitor, alice: Caller) -> None:
+    make_dataset(alice, n=2)
+    assert "an admin of this account makes a connection" in editor.text("experiments/new")
+    assert 'href="/console/connections/new"' in admin.text("experiments/new")

@@ -250,3 +250,12 @@ def test_scores_that_are_no_evaluations_have_no_span(alice: Caller, reader: Visi
     insert(alice, MIXED, source="import")
 
     assert "data-brush" not in shown(reader) and "no span of the chart leads" in shown(reader)
+
+
+def test_one_score_stands_on_its_own_day(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0])
+    text = shown(reader)
+    said = re.search(r"how sure it is.{0,300}?(1 score; 95 % for new data)", text, re.DOTALL)
+    ticks = re.findall(r"<text[^>]*>([^<]*)</text>", text)
+    assert said is not None and "1 neighbouring parts" not in text
+    assert any(re.fullmatch(r"\d\d:\d\d", tick) for tick in ticks), ticks

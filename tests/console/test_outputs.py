@@ -126,3 +126,12 @@ def test_hostile_texts_stay_text_and_queries_are_few(reader: Visitor, alice: Cal
         text = page(reader, made, **query)
         assert "&lt;script&gt;" in text and "<script>alert" not in text and "<img src=x" not in text
         assert reader.n_queries(f"experiments/{made['id']}/outputs", **query) <= 15
+
+
+def test_what_a_model_said_is_shown_without_its_wrapping(reader: Visitor, alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=4), list(TWO))
+    for i in range(2):
+        Runner(alice, made, i).run(lambda e: {"output": f"It is {e['pos']}.", "model": "m", "finish_reason": "stop"})
+    a, b = ids(made)
+    for text in (page(reader, made), reader.text("compare", a=a, b=b), reader.text("compare", a=a, b=b, view="matrix")):
+        assert "It is 3." in text and "finish_reason" not in text

@@ -361,6 +361,21 @@ def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
         assert shown["accuracy"]["quantiles"] is None
 
 
+@pytest.mark.parametrize(
+    ("n", "line", "words"), [(1, None, ""), (4, 1.0, "mean score before: 1.000 in every score, n 4")]
+)
+def test_a_short_history_before_the_experiment_claims_no_certainty(
+    alice: Caller, n: int, line: float | None, words: str
+) -> None:
+    for _ in range(n):
+        alice.evaluate("exact-match", output="yes", gold_answer="yes", capture="all")
+    made = make_experiment(alice, make_dataset(alice, n=4), TWO)
+    for i in range(2):
+        Runner(alice, made, i).run()
+    board, _ = board_of(alice, made["id"])
+    assert (board.reference, board.metric_note) == (line, words)
+
+
 def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: Caller) -> None:
     for i in range(20):
         alice.evaluate("exact-match", output="yes" if i % 4 else "no", gold_answer="yes", capture="all")

@@ -265,6 +265,7 @@ def test_the_banner_holds_all_one_needs_to_go_on() -> None:
     assert said["password"] == ACCOUNT["EVALSVC_ADMIN_PASSWORD"]
     assert said["to look at"] == 'the account "Demo history"'
     assert said["API key"] == ACCOUNT["EVALSVC_API_KEY"]
+    assert said["of the account"] == '"Demo"'
     assert said["first evaluation"] == str(verdict)
     assert said["in a shell"].startswith(". .evalsvc/demo.env")
     assert said["stop"] == "Ctrl-C"

@@ -12,6 +12,7 @@ from evalsvc.reports.page.chart import Reach
 from evalsvc.reports.words import number_text
 
 Kind = Literal["number", "time", "ordinal"]
+ROUND_A_MOMENT = 1800.0
 STEPS_OF_TIME = (
     *(60.0 * n for n in (1, 5, 15, 30)),
     *(3600.0 * n for n in (1, 3, 6, 12)),
@@ -69,7 +70,7 @@ def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
     known = [float(value) for value in values if value is not None and math.isfinite(value)]
     known += [end for end in (axis.low, axis.high) if end is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
-    room = 0.0 if axis.kind == "time" and high > low else (0.05 * (high - low) or 0.5 * abs(high) or 0.5)
+    room = _room(axis.kind, low, high)
     least, most = axis.limits or (-math.inf, math.inf)
     return PlacedAxis(
         axis,
@@ -78,6 +79,13 @@ def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
             high if axis.high == high else max(high, min(high + room, most)),
         ),
     )
+
+
+def _room(kind: Kind, low: float, high: float) -> float:
+    """Return what is left free beside the values: on a time axis nothing, but around a single moment half an hour."""
+    if kind == "time":
+        return 0.0 if high > low else ROUND_A_MOMENT
+    return 0.05 * (high - low) or 0.5 * abs(high) or 0.5
 
 
 def seconds(moment: datetime) -> float:

@@ -8,7 +8,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from evalsvc.console.pages.evaluations.marking import shown_literally
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import number_text, text_of
 
 register = template.Library()
 MAX_LINE = 2000
@@ -24,7 +24,7 @@ def figure_text(value: Any) -> str:
 @register.filter
 def as_written(value: Any) -> SafeString:
     """Show what a stranger wrote on one line: escaped, with unseen characters by their names, cut where it is long."""
-    text = value if isinstance(value, str) else "" if value is None else str(value)
+    text = "" if value is None else text_of(value)
     return shown_literally(text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…")
 
 

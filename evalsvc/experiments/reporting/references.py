@@ -13,6 +13,11 @@ References = dict[str, dict[str, Any] | None]
 _remembered: BoundedCache[tuple[int, int], References] = BoundedCache(MAX_REMEMBERED, seconds=lambda: FRESH_SECONDS)
 
 
+def reference_line(found: dict[str, Any] | None) -> float | None:
+    """Return where a line is drawn to hold configs to; None where the history is too short for an interval."""
+    return None if found is None or found["lower"] is None else found["value"]
+
+
 def references_of(plan: ExperimentPlan) -> References:
     """Return, by metric, the interval of its history before the experiment; None where there is no such history.
 

@@ -87,10 +87,11 @@ def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] |
 
 
 def before_words(found: Mapping[str, Any] | None) -> str:
-    """Say what the history of the same evaluator and profile was before the experiment."""
-    if found is None:
+    """Say what the history of evaluator and profile was before; nothing where it is too short for an interval."""
+    if found is None or found["lower"] is None:
         return ""
-    ends = f" {interval(found['lower'], found['upper'])}" if found["lower"] is not None else ""
+    is_flat = found["lower"] == found["upper"]
+    ends = " in every score" if is_flat else f" {interval(found['lower'], found['upper'])}"
     what = "pass rate" if found["of"] == "pass" else "mean score"
     return f"{what} before: {number(found['value'])}{ends}, n {found['n']}"
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from evalsvc.local.embedded.home import write_env_file
+from evalsvc.local.supervisor.demo_account import MEMBERS
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 QUESTION = {
@@ -145,6 +146,7 @@ def banner(
         "  password": account["EVALSVC_ADMIN_PASSWORD"],
         **({"  to look at": f'the account "{filled}"'} if filled else {}),
         "API key": account["EVALSVC_API_KEY"],
+        "  of the account": f'"{MEMBERS[0][0]}"',
         "first evaluation": str(verdict),
         **({"EVALSVC_CA_FILE": f"{authority}   # curl --cacert"} if authority else {}),
         "in a shell": f". {path}   # EVALSVC_URL, EVALSVC_API_KEY, ...",

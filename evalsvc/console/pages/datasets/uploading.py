@@ -27,6 +27,7 @@ from evalsvc.datasets.services import add_version, create_dataset
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 FORMATS = (("", "as it looks"), *((one, one) for one in UPLOADED))
+MOST_TEXT = 100_000
 NAMES = {"/dataset_name": "name", "/format": "format", "/dataset_description": "description"}
 
 
@@ -50,7 +51,7 @@ def _uploaded(request: PageRequest, dataset: Dataset | None) -> HttpResponse:
     try:
         upload = upload_of(request)
         if "preview" in request.POST:
-            return _form(request, dataset, found=preview_upload(upload))
+            return _form(request, dataset, found=preview_upload(upload), text=text_of_file(request))
         return _kept(request, dataset, upload)
     except Problem as problem:
         return _form(request, dataset, errors=list(problem.errors) or [FieldError("", problem.detail)])
@@ -66,6 +67,18 @@ def upload_of(request: PageRequest) -> Upload:
         raise Invalid(FieldError("/file", "Choose a file, or paste lines."))
     sent: Any = files or [("pasted", io.BytesIO(text.encode()))]
     return Upload(sent, request.POST.get("format") or None)
+
+
+def text_of_file(request: PageRequest) -> str:
+    """Return a short file as text, for the field of pasted lines: a browser forgets a file once it was sent."""
+    files = request.FILES.getlist("file")
+    if len(files) != 1 or (files[0].size or 0) > MOST_TEXT or files[0].file is None:
+        return ""
+    files[0].file.seek(0)
+    try:
+        return str(files[0].file.read().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return ""
 
 
 def _kept(request: PageRequest, dataset: Dataset | None, upload: Upload) -> HttpResponse:
@@ -95,9 +108,12 @@ def _form(
     dataset: Dataset | None,
     *,
     found: UploadPreview | None = None,
+    text: str = "",
     errors: list[FieldError] | None = None,
 ) -> HttpResponse:
     sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    if text and found:
+        sent |= {"text": text, "format": found.format or ""}
     wrong = [*(errors or ()), *(found.errors if found else ())]
     at_fields = {NAMES[error.pointer]: error.detail for error in wrong if error.pointer in NAMES}
     path = "/v1/datasets" if dataset is None else f"/v1/datasets/{dataset.pk}/versions"
@@ -106,6 +122,7 @@ def _form(
         "fields": filled(upload_fields(dataset), sent, at_fields),
         "wrong": [error for error in wrong if error.pointer not in NAMES],
         "found": found,
+        "is_kept_below": bool(sent.get("text")),
         "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found.rows]
         if found
         else [],

@@ -58,7 +58,7 @@ class FieldSource:
 def field_source(account: Account) -> FieldSource:
     """Read what the account can choose from: three queries."""
     datasets = [
-        (str(row.pk), f"{row.name} ({row.n_versions} versions)")
+        (str(row.pk), f"{row.name} ({row.n_versions} version{'s' * (row.n_versions != 1)})")
         for row in list_datasets(account=account)[:MOST_DATASETS]
     ]
     connections = [(row.name, f"{row.name}: {row.model}") for row in list_connections(account=account)]

@@ -99,6 +99,7 @@ def _form(
         "n_errors": len(found),
         "preview": preview,
         "has_datasets": bool(source.datasets),
+        "has_connections": bool(source.connections),
         "call": ApiCall("POST", "/v1/experiments", body=body or {"name": "…", "plan": {}, "configs": []}),
     }
     return render(request, "console/experiments/new.html", context, status=422 if errors else 200)

@@ -37,9 +37,14 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
         ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=False),
         ChartLine("each part by itself", points(reading.course.parts), is_joined=False),
     ]
-    parts = f"{len(reading.course.parts)} neighbouring parts of {len(reading.course.values)} scores"
-    says = f"{parts}; {100 * question.ask.level:g} % for new data, by {question.ask.strategy}."
+    says = f"{_parts_text(reading)}; {100 * question.ask.level:g} % for new data, by {question.ask.strategy}."
     return plot(f"{name}, and how sure it is", across, Axis(name, low=low, high=high), lines, marks=marks, says=says)
+
+
+def _parts_text(reading: HistoryReading) -> str:
+    n_parts, n = len(reading.course.parts), len(reading.course.values)
+    scores = f"{n} score{'s' * (n != 1)}"
+    return scores if n_parts == 1 else f"{scores} in {n_parts} neighbouring parts"
 
 
 def _said(one: HistoryStretch) -> str:

@@ -79,10 +79,9 @@ def _call(reading: HomeReading) -> ApiCall:
 
 
 def _first_steps(request: PageRequest) -> dict[str, Any]:
-    keys = reverse("console_keys")
     export = f"export {KEY}=ek_…   # the key of step 1"
     return {
-        "keys": keys,
+        "new_key": reverse("console_key_new"),
         "export": export,
         "command": as_curl(request, ApiCall("POST", "/v1/evaluate", body=FIRST)),
         "history": reverse("console_histories"),

@@ -13,7 +13,7 @@ from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, str
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import live_view
-from evalsvc.experiments.reporting.references import references_of
+from evalsvc.experiments.reporting.references import reference_line, references_of
 from evalsvc.experiments.reporting.words import (
     NO_VERDICT,
     covers_words,
@@ -118,7 +118,7 @@ def live_board_of(
     view, references = live_view(plan, ever), references_of(plan)
     metrics = {row["name"]: row for row in plan.metrics}
     chosen: str = metric if metric is not None and metric in metrics else plan.primary_metric
-    reference = (references.get(chosen) or {}).get("value")
+    reference = reference_line(references.get(chosen))
     limits = Metric.from_json(metrics[chosen]).value_range
     axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], reference, limits)
     names = {config["id"]: config["name"] for config in view["configs"]}
