@@ -25,7 +25,17 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
 # In the order in which a reader meets them.
 NOUNS = (
-    *("evaluate", "history", "evaluations", "evaluation-results", "catalog", "projects", "annotations", "calibrations"),
+    *(
+        "evaluate",
+        "history",
+        "evaluations",
+        "saved-searches",
+        "evaluation-results",
+        "catalog",
+        "projects",
+        "annotations",
+        "calibrations",
+    ),
     *(
         "datasets",
         "prompts",

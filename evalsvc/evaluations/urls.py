@@ -10,6 +10,7 @@ from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.marks import FavoriteView, FeedbackView, TagsView
 from evalsvc.evaluations.api.results import ResultBatchView, ResultSearchView, ResultView
 from evalsvc.evaluations.api.search import EvaluationSearchView
+from evalsvc.evaluations.api.searches import SavedSearchesView, SavedSearchView
 
 urlpatterns = [
     # First, as each pattern before it would be tried at every evaluation.
@@ -26,5 +27,7 @@ urlpatterns = [
     path("v1/evaluation-results/<id:id>", ResultView.as_view()),
     path("v1/evaluation-results/<id:id>/favorite", FavoriteView.as_view()),
     path("v1/evaluation-results/<id:id>/evaluation-feedback", FeedbackView.as_view()),
+    path("v1/saved-searches", SavedSearchesView.as_view()),
+    path("v1/saved-searches/<id:id>", SavedSearchView.as_view()),
     path("v1/history", HistoryView.as_view()),
 ]

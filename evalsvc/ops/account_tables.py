@@ -98,6 +98,7 @@ TABLES = (
     # What is noted is folded into days.
     Table("evaluations_rollupdelta"),
     Table("evaluations_dailyrollup"),
+    Table("evaluations_savedsearch"),
 )
 # These say whose the rest is, and go in one transaction with the account.
 LAST = (

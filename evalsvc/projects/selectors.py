@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from django.db.models import CharField, F, ForeignObjectRel, Func, Q, QuerySet
+from django.db.models import CharField, F, ForeignObjectRel, Func, Q, QuerySet, Value
+from django.db.models.functions import Cast
 
 from evalsvc.accounts.models import Account
 from evalsvc.projects.models import App, Experiment, Project
@@ -52,6 +53,20 @@ def list_projects(*, account: Account) -> QuerySet[Project]:
 def list_apps(*, account: Account) -> QuerySet[App]:
     """Return the account's apps by name."""
     return App.objects.filter(account=account).order_by("name")
+
+
+def list_places(*, account: Account, most: int) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return (id, name) of the newest projects, and the first apps by name, up to `most` of each: in one query."""
+    id = Cast(F("id"), CharField())
+    projects = list_projects(account=account).annotate(kind=Value("project"), key=id)
+    apps = list_apps(account=account).annotate(kind=Value("app"), key=Value(""))
+    columns = ("kind", "key", "name")
+    # The order of each half holds: nothing is sorted or left out between them.
+    rows = projects.values_list(*columns)[:most].union(apps.values_list(*columns)[:most], all=True)
+    found = [(str(kind), str(key), str(name)) for kind, key, name in rows]
+    return [(key, name) for kind, key, name in found if kind == "project"], [
+        name for kind, _, name in found if kind == "app"
+    ]
 
 
 def list_project_uses(*, project: Project) -> list[str]:

@@ -49,6 +49,9 @@ BODIES: dict[tuple[str, str], Any] = {
         "samples": [{"output": "x", "label": "x"}],
     },
     ("post", "/v1/evaluations/search"): {"filters": [{"field": "log_id", "operation": "like", "value": "%"}]},
+    ("post", "/v1/saved-searches"): {"name": "new", "query": {"app": "x"}},
+    ("patch", "/v1/saved-searches/{id}"): {"name": "newer"},
+    ("delete", "/v1/saved-searches/{id}"): None,
     ("post", "/v1/evaluations/batch"): {"evaluations": [{"evaluator_id": "mine", "log_id": NOWHERE, "score": 1}]},
     ("delete", "/v1/evaluations"): None,
     ("delete", "/v1/evaluations/{id}"): None,
@@ -191,6 +194,7 @@ def belongings() -> Belongings:
     connection = {"name": MARK + "llm", "base_url": f"https://{MARK}llm.example.com", "model": MARK, "key": MARK * 3}
     connection_id = alice.post("/v1/connections", connection).json()["connection"]["id"]
     dataset_id = upload(alice, b'{"input": "%s"}' % MARK.encode(), dataset_name=MARK + "data").json()["dataset_id"]
+    search = alice.post("/v1/saved-searches", {"name": MARK, "query": {"app": MARK}}).json()["saved_search"]["id"]
     run = filled_experiment(alice, MARK)
     benchmark = new_benchmark(alice, n=3, name=MARK)["id"]
     QUERIES["/v1/compare"] = "?a={}&b={}".format(*run.configs)
@@ -215,6 +219,7 @@ def belongings() -> Belongings:
     comparison_id = alice.post("/v1/comparisons", compared).json()["comparison"]["id"]
     ids = {
         **{path: comparison_id for _, path in operations() if path.startswith("/v1/comparisons/{")},
+        "/v1/saved-searches/{id}": search,
         "/v1/gates/{id}": gate_id,
         "/v1/prompt-definitions/{id}": prompt["prompt_definition_id"],
         "/v1/prompt-revisions/{id}/set-labels": prompt["id"],

@@ -40,12 +40,13 @@ UNLINKED = {
     "console_experiment_act",  # while a config can be stopped or go on
     "console_compare_question",  # in an account without annotation criteria
     "console_invitation",  # for whoever is invited
+    "console_search_share",  # while somebody has a search of their own; tests/console/test_searches.py
     "console_withdrawal",  # while somebody is invited
     "console_webhook_again",  # while a delivery has failed
     "console_operator",  # for operators; tests/console/test_operator.py
 }
 # Routes that change nothing of the account: what a person sees, chooses and keeps for themself.
-OWN = {"console_accounts", "console_theme", "console_kit"}
+OWN = {"console_searches", "console_accounts", "console_theme", "console_kit"}
 OF_A_PERSON = ("console_you", "console_sso", "console_forgotten", "console_reset")
 """Routes of the door, and of a person's own sign-in: they change nothing of the account."""
 

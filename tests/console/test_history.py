@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from evalsvc.console.pages.evaluations.filters import read_filters
+from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.reports.words import number_text
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller

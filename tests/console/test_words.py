@@ -13,8 +13,8 @@ from django.db import connections
 from django.utils import timezone
 
 from evalsvc.console.pages.evaluations import listing, words
-from evalsvc.console.pages.evaluations.filters import read_filters
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.evaluations.search.samples import search_samples
 from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.tenancy.scope import account_scope, current_role

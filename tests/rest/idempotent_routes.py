@@ -151,6 +151,7 @@ CALIBRATIONS = "/v1/calibrations"
 SET_LABELS, REMOVE_LABELS = (f"/v1/prompt-revisions/{{id}}/{verb}-labels" for verb in ("set", "remove"))
 TEST_EVENT, REPLAY = "/v1/event-endpoints/{id}/test", "/v1/event-deliveries/{id}/replay"
 GATES = "/v1/gates"
+SEARCHES = "/v1/saved-searches"
 GATE = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.5}]}
 CALIBRATION = {"evaluator": "toxicity", "rows": labelled(60), "apply": {"name": "calibrated"}}
 CLOSE, SKIP = "/v1/reviews/{id}/close", "/v1/reviews/{id}/items/{item_id}/skip"
@@ -160,6 +161,7 @@ ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     BATCH: lambda caller: (BATCH, exact(3)),
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),
+    SEARCHES: lambda caller: (SEARCHES, {"name": "failed", "query": {"period": "7d", "result": "fail"}}),
     "/v1/evaluations/batch": lambda caller: ("/v1/evaluations/batch", SCORES),
     "/v1/traces": lambda caller: ("/v1/traces", traces(span(new_id()))),
     "/v1/traces/v1/traces": lambda caller: ("/v1/traces/v1/traces", traces(span(new_id()))),
@@ -239,7 +241,7 @@ ROUTES: dict[str, Route] = {
     SKIP: item_route("skip"),
     "/v1/reviews/{id}/import": review_route("import", {"format": "csv", "text": "item_id\n"}),
 }
-CREATED = {"/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
+CREATED = {SEARCHES, "/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
 NO_CONTENT = {

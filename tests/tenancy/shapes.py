@@ -46,6 +46,7 @@ def new_filled_account(name: str) -> Caller:
     sample["tags"] = {"env": "prod"}
     assert caller.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
     fold(seconds=None)
+    assert caller.post("/v1/saved-searches", {"name": "mine", "query": {"app": "shop"}}).status_code == 201
     make_profile(caller, "metrics", "mine", metric="bleu")
     new_experiment(caller)
     new_version(caller)

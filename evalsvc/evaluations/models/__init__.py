@@ -1,4 +1,4 @@
-"""Tables: EvaluationRequest, Evaluation, EvaluationTag, HistoryScore, Pruned; DailyRollup and RollupDelta."""
+"""Tables: EvaluationRequest, Evaluation, EvaluationTag, HistoryScore, Pruned, DailyRollup, RollupDelta, SavedSearch."""
 
 from evalsvc.evaluations.models.evaluations import (
     EXTERNAL_PREFIX,
@@ -9,6 +9,7 @@ from evalsvc.evaluations.models.evaluations import (
     Pruned,
 )
 from evalsvc.evaluations.models.rollups import DailyRollup, RollupDelta
+from evalsvc.evaluations.models.searches import SavedSearch
 
 __all__ = [
     "EXTERNAL_PREFIX",
@@ -19,4 +20,5 @@ __all__ = [
     "HistoryScore",
     "Pruned",
     "RollupDelta",
+    "SavedSearch",
 ]

@@ -58,6 +58,7 @@ COLUMNS_STAY: dict[str, Mapping[str, str]] = {
         "previous_until": "of the secret",
         "is_enabled": "off there, until somebody has its new secret",
     },
+    "evaluations_savedsearch": {"owner_id": "people's own searches stay with them"},
     "evaluations_historyscore": {"xact": "transactions are counted by each database"},
 }
 """Columns that do not go along, with the reason; nor do primary keys that a table counts by itself."""
@@ -121,6 +122,8 @@ ROWS = {
     "comparisons_judgement": "t.state = 'done'",
     # What is in somebody's hands is given out anew.
     "reviews_reviewanswer": "t.answered_at IS NOT NULL",
+    # Of people, who may be others there.
+    "evaluations_savedsearch": "t.owner_id IS NULL",
     # A lease of a worker here; there the question is asked anew.
     "experiments_stageoutput": "t.output IS NOT NULL",
 }

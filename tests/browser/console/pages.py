@@ -63,6 +63,8 @@ PAGES: tuple[tuple[str, str], ...] = (
 
 # Pages of the same parts as one above: looked at when all pages are.
 ALIKE: tuple[tuple[str, str], ...] = (
+    ("evaluations?app=shop&result=fail", "reader"),
+    ("evaluations/searches", "reader"),
     ("evaluators", "reader"),
     ("profiles", "reader"),
     ("profiles/{profile}", "reader"),
@@ -140,6 +142,16 @@ def reviewed(caller: Any) -> Found:
     return {"review": review["id"]}
 
 
+def saved(caller: Any) -> Found:
+    """Two searches, one of them open at a page above."""
+    ok(
+        caller.post("/v1/saved-searches", {"name": "Failures of the shop", "query": {"app": "shop", "result": "fail"}}),
+        201,
+    )
+    ok(caller.post("/v1/saved-searches", {"name": "This week", "query": {"period": "7d"}}), 201)
+    return {}
+
+
 BODY = {"name": "house", "base_url": "http://127.0.0.1:9/v1", "model": "small-1", "key": "sk-0123456789abcdefghij"}
 
 
@@ -160,6 +172,7 @@ def gated(caller: Any) -> Found:
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
 FURNISHERS: tuple[Callable[[Any], Found], ...] = (
     scores,
+    saved,
     judged,
     raced,
     people,

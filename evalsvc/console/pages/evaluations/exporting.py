@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.console.pages.evaluations.filters import AskedFilters
 from evalsvc.console.pages.evaluations.verdicts import shown_score
 from evalsvc.console.parts.spreadsheets import csv_line
+from evalsvc.evaluations.search.asked import AskedFilters
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations
 from evalsvc.evaluations.search.samples import VERDICT_COLUMNS

@@ -9,7 +9,6 @@ from django.db.models import Q
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
-from evalsvc.console.pages.evaluations.filters import PERIODS, TEXTS, AskedFilters
 from evalsvc.console.pages.evaluations.marking import one_line
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address, verdict_chips
 from evalsvc.console.pages.evaluations.words import WordsPage, search_words
@@ -17,11 +16,12 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.evaluations.search.asked import PERIODS, TEXTS, AskedFilters
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import search_evaluations
 from evalsvc.evaluations.search.results import list_tags
 from evalsvc.evaluations.search.samples import SamplePage, SampleRow, search_samples
-from evalsvc.projects.selectors import list_apps, list_projects
+from evalsvc.projects.selectors import list_places
 from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
 
@@ -41,18 +41,27 @@ BESIDE = {
     **{"first": "From id", "last": "To id", "revision": "From revision", "scored": "With a pass or a score"},
 }
 """Filters that links of other pages bring along; the form shows them where they are set."""
+NOT_LISTED = "another one"
+"""Of a project that the address names by its id."""
+UNKNOWN = {
+    "project": "There is no project",
+    "app": "There is no app",
+    "evaluator": "The catalogue has no evaluator",
+    "profile": "There is no profile",
+}
 Options = Sequence[tuple[str, str]]
 
 
 def filter_fields(account: Account, asked: AskedFilters) -> list[FormField]:
     """Return the form, with what the account has as suggestions."""
+    projects, apps = list_places(account=account, most=MAX_SUGGESTED)
     periods = [("", "any time"), *((name, f"last {name}") for name in PERIODS)]
     fields = (
         FormField("period", "Time", "select", options=periods),
         FormField("since", "From (UTC)", "datetime-local"),
         FormField("until", "Until (UTC)", "datetime-local"),
-        FormField("project", "Project", "select", options=[("", "all"), *_projects(account)]),
-        FormField("app", "App", options=_same(_apps(account))),
+        FormField("project", "Project", "select", options=[("", "all"), *_with_project(projects, asked)]),
+        FormField("app", "App", options=_same(apps)),
         FormField("evaluator", "Evaluator", options=evaluator_options(account)),
         FormField("profile", "Profile", options=_same(_profiles(account))),
         FormField(
@@ -81,12 +90,23 @@ def _same(names: Sequence[str]) -> Options:
     return [(name, name) for name in names]
 
 
-def _apps(account: Account) -> list[str]:
-    return list(list_apps(account=account).values_list("name", flat=True)[:MAX_SUGGESTED])
+def _with_project(projects: Options, asked: AskedFilters) -> Options:
+    """Add the project that the address names, or the form would show that none is chosen."""
+    wanted = asked.values.get("project", "")
+    is_known = not wanted or any(id == wanted for id, _ in projects)
+    return [*projects] if is_known else [*projects, (wanted, NOT_LISTED)]
 
 
-def _projects(account: Account) -> Options:
-    return [(str(row.id), row.name) for row in list_projects(account=account)[:MAX_SUGGESTED]]
+def unknown_names(fields: Sequence[FormField]) -> list[tuple[str, str]]:
+    """Return in words what the filters name that is not there, or not any more."""
+    return [
+        (UNKNOWN[field.name], field.value)
+        for field in fields
+        if field.name in UNKNOWN
+        and field.value
+        and len(field.options) < MAX_SUGGESTED
+        and dict(field.options).get(field.value, NOT_LISTED) == NOT_LISTED
+    ]
 
 
 def evaluator_options(account: Account) -> Options:

@@ -2,11 +2,15 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.evaluations import views
+from evalsvc.console.pages.evaluations import searches, views
 
 urlpatterns = [
     path("evaluations", views.evaluations_page, name="console_evaluations"),
     path("evaluations/export.csv", views.export_page, name="console_evaluations_export"),
+    path("evaluations/searches", searches.searches_page, name="console_searches"),
+    path("evaluations/searches/<id:id>", searches.rename_saved, name="console_search"),
+    path("evaluations/searches/<id:id>/share", searches.share_saved, name="console_search_share"),
+    path("evaluations/searches/<id:id>/delete", searches.delete_saved, name="console_search_delete"),
     path("evaluations/<int:id>", views.evaluation_page, name="console_evaluation"),
     path("evaluations/<int:id>/label", views.label_evaluation, name="console_evaluation_label"),
     path("evaluations/<int:id>/example", views.keep_example, name="console_evaluation_example"),

@@ -16,19 +16,21 @@ from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations import acts
 from evalsvc.console.pages.evaluations.detail import detail_of, prompts_of
 from evalsvc.console.pages.evaluations.exporting import csv_of
-from evalsvc.console.pages.evaluations.filters import read_filters
 from evalsvc.console.pages.evaluations.listing import (
     count_in_span,
     filter_fields,
     found_samples,
     samples_table,
     search_call,
+    unknown_names,
 )
+from evalsvc.console.pages.evaluations.saving import saveable, saved_chips
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.inputs import stored_sample
@@ -55,8 +57,12 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
             if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
                 raise
             refusal = f"{problem.detail} {problem.row.remedy}"
+    fields, chips = filter_fields(account, asked), saved_chips(request.visitor, request.GET.dict())
     context = {
-        "fields": filter_fields(account, asked),
+        "fields": fields,
+        "saved": chips,
+        "saving": saveable(request.visitor, asked, chips),
+        "unknown": unknown_names(fields) if table and not table.rows else [],
         "table": table,
         "refusal": refusal,
         "n_in_span": n_in_span,

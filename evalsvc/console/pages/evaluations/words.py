@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from evalsvc.accounts.models import Account
-from evalsvc.console.pages.evaluations.filters import AskedFilters, Filter, bounds
+from evalsvc.evaluations.search.asked import AskedFilters, Filter, bounds
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.samples import SamplePage, SampleRow, search_samples
 from evalsvc.rest.problems import Problem

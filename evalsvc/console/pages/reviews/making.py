@@ -19,7 +19,6 @@ from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import list_criteria
 from evalsvc.annotations.services import CriteriaFields, create_criteria
 from evalsvc.console.access import EDITOR, PageRequest, console_page
-from evalsvc.console.pages.evaluations.filters import read_filters
 from evalsvc.console.pages.reviews.form_fields import (
     MOST_CRITERIA,
     Sent,
@@ -31,6 +30,7 @@ from evalsvc.console.pages.reviews.form_fields import (
 from evalsvc.console.pages.reviews.linking import LINKS_ONCE, days_of, issued_links
 from evalsvc.console.pages.reviews.page import shown_review
 from evalsvc.console.parts.calls import ApiCall
+from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.projects.services import remember_project
 from evalsvc.rest.bodies.scalars import is_bigint

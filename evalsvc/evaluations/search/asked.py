@@ -1,8 +1,11 @@
-"""The filters of the list: from an address to filters of POST /v1/evaluations/search."""
+"""Filters by short names, as addresses of the console and saved searches hold them, read into those of the search.
+
+A time may be relative (`period`), and is reckoned anew whenever it is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -25,6 +28,15 @@ TEXTS = {
 EQUAL = {"app": "app", "evaluator": "evaluator_id", "profile": "criteria", "log": "log_id", "trace": "trace_id"}
 RESULTS = {"pass": True, "fail": False}
 MADE_BY = {"service": "patronus_evaluation", "client": "client_evaluation", "people": "annotation"}
+CHOICES: Mapping[str, Collection[str]] = {
+    "period": PERIODS,
+    "result": (*RESULTS, "error"),
+    "by": MADE_BY,
+    "in": TEXTS,
+    "feedback": ("positive", "negative"),
+    "scored": ("pass", "score"),
+}
+"""What may stand where only some words may."""
 NAMES = (
     *("period", "since", "until", "project", "app", "evaluator", "profile", "result", "by", "tag", "dataset"),
     *("experiment", "log", "trace", "min", "max", "feedback", "q", "in", "first", "last", "revision", "scored"),
@@ -49,6 +61,11 @@ def read_filters(query: Mapping[str, str], now: datetime) -> AskedFilters:
     values = {name: text for name in NAMES if (text := query.get(name, "").strip())}
     filters: list[Filter] = []
     errors = {name: "Holds a character that no text of ours has." for name, text in values.items() if "\0" in text}
+    errors |= {
+        name: f"One of: {', '.join(allowed)}."
+        for name, allowed in CHOICES.items()
+        if name in values and values[name] not in allowed
+    }
     if errors:
         return AskedFilters(values, [], errors)
     for name, read in READERS.items():
@@ -99,9 +116,9 @@ def _moment(values: Mapping[str, str], name: str) -> datetime | None:
 
 def _equal(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
     yield from (_is(field, values[name]) for name, field in EQUAL.items() if name in values)
-    if values.get("by") in MADE_BY:
+    if "by" in values:
         yield _is("evaluation_type", MADE_BY[values["by"]])
-    if values.get("feedback") in ("positive", "negative"):
+    if "feedback" in values:
         yield _is("feedback", values["feedback"])
 
 

@@ -1,0 +1,128 @@
+"""The page of saved searches, and what is done with them. What is somebody's own is theirs to change, readers too."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from evalsvc.accounts.middleware import DETAILS
+from evalsvc.accounts.models import Member
+from evalsvc.console.access import READER, PageRefused, PageRequest, Visitor, console_page
+from evalsvc.console.pages.evaluations.saving import saved_rows, saving_fields, search_address
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.evaluations.models import SavedSearch
+from evalsvc.evaluations.saved import services
+from evalsvc.evaluations.saved.selectors import find_owner, get_search, list_searches
+from evalsvc.rest.problems import FieldError, Invalid
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@console_page(write=READER)
+def searches_page(request: PageRequest) -> HttpResponse:
+    """Show all saved searches, or save one."""
+    if request.method != "POST":
+        return _shown(request)
+    try:
+        row = _saved(request)
+    except Invalid as problem:
+        return _shown(request, problem)
+    messages.success(request, f"Saved as {row.name}.")
+    return redirect(search_address(row.query))
+
+
+@require_POST
+@console_page(write=READER)
+def rename_saved(request: PageRequest, id: int) -> HttpResponse:
+    """Give a search another name."""
+    row, visitor = _changeable(request, id), request.visitor
+    name = request.POST.get("name", "")
+    try:
+        services.change_search(account=visitor.account, search=row, name=name, now=visitor.now, actor=visitor.actor)
+    except Invalid as problem:
+        return _shown(request, problem)
+    return redirect("console_searches")
+
+
+@require_POST
+@console_page()
+def share_saved(request: PageRequest, id: int) -> HttpResponse:
+    """Make one's own search the account's."""
+    row, visitor = _changeable(request, id), request.visitor
+    try:
+        services.share_search(account=visitor.account, search=row, actor=visitor.actor)
+    except Invalid as problem:
+        return _shown(request, problem)
+    messages.success(request, f"Everybody in the account finds {row.name} now.")
+    return redirect("console_searches")
+
+
+@require_POST
+@console_page(write=READER)
+def delete_saved(request: PageRequest, id: int) -> HttpResponse:
+    """Forget a search; one that others use, once its name was typed."""
+    row, visitor = _changeable(request, id), request.visitor
+    if row.owner_id is None and not is_confirmed(request, row.name):
+        return _shown(request, Invalid(FieldError("/confirm", "Nothing was deleted: type the name of the search.")))
+    services.delete_search(account=visitor.account, search=row, actor=visitor.actor)
+    messages.success(request, f"{row.name} is forgotten. What it found is still there.")
+    return redirect("console_searches")
+
+
+def _saved(request: PageRequest) -> SavedSearch:
+    visitor, name = request.visitor, request.POST.get("name", "")
+    owner = None if _is_shared(request) else _owner(visitor)
+    query = {str(key): str(text) for key, text in QueryDict(request.POST.get("query", "")).items()}
+    try:
+        return services.save_search(
+            account=visitor.account, owner=owner, name=name, query=query, now=visitor.now, actor=visitor.actor
+        )
+    except Invalid as problem:
+        # A form that is sent twice saves once.
+        known = list_searches(account=visitor.account, user_id=visitor.user.pk).filter(owner=owner, query=query)
+        again = known.filter(name=name.strip()).first() if problem.code == "already_exists" else None
+        if again is None:
+            raise
+        return again
+
+
+def _is_shared(request: PageRequest) -> bool:
+    if not request.POST.get("shared"):
+        return False
+    if not request.visitor.may_edit:
+        raise _not_allowed()
+    return True
+
+
+def _owner(visitor: Visitor) -> Member:
+    owner = find_owner(account=visitor.account, user_id=visitor.user.pk)
+    if owner is None:
+        raise Invalid(FieldError("/shared", "Only members have searches of their own: share it with the account."))
+    return owner
+
+
+def _changeable(request: PageRequest, id: int) -> SavedSearch:
+    visitor = request.visitor
+    row = get_search(account=visitor.account, id=id, user_id=visitor.user.pk)
+    if row.owner_id is None and not visitor.may_edit:
+        raise _not_allowed()
+    return row
+
+
+def _not_allowed() -> PageRefused:
+    return PageRefused(403, "Your role does not allow it", DETAILS[403])
+
+
+def _shown(request: PageRequest, problem: Invalid | None = None) -> HttpResponse:
+    visitor, sent = request.visitor, request.POST
+    is_saving = problem is not None and bool(sent.get("query"))
+    again = saving_fields(visitor, sent["query"], sent.get("name", ""), bool(sent.get("shared"))) if is_saving else []
+    context = {
+        "rows": saved_rows(visitor),
+        "fields": again,
+        "errors": [error.detail for error in problem.errors] if problem else [],
+        "call": ApiCall("GET", "/v1/saved-searches"),
+    }
+    return render(request, "console/evaluations/searches.html", context, status=422 if problem else 200)

@@ -1,0 +1,1 @@
+"""Searches that people give a name and find again."""

@@ -1,0 +1,60 @@
+"""What a saved search asks for: checked when it is saved, and read anew whenever it is looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from evalsvc.evaluations.search.asked import NAMES, Filter, read_filters
+from evalsvc.evaluations.search.filters import evaluation_condition
+from evalsvc.rest.basics.nearest import suggestion
+from evalsvc.rest.problems import FieldError, Invalid, escape
+
+MAX_QUERY = 4000
+"""Characters of all filters of one search as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReading:
+    """The API's filters as of now, or why there are none."""
+
+    filters: list[Filter] | None
+    problem: str | None = None
+
+
+def checked_query(query: Mapping[str, str], now: datetime, pointer: str = "/query") -> dict[str, str]:
+    """Return filters as they are kept; raise Invalid with a pointer to each that cannot be. Within the scope."""
+    # ensure_ascii: a character beyond ASCII counts as the six that it is written with.
+    if len(json.dumps(dict(query))) > MAX_QUERY:
+        raise Invalid(FieldError(pointer, f"At most {MAX_QUERY} characters of JSON."))
+    asked = read_filters(query, now)
+    errors = [*_unknown(query, pointer), *(FieldError(f"{pointer}/{name}", why) for name, why in asked.errors.items())]
+    if not errors and not asked.values:
+        errors.append(FieldError(pointer, "Name at least one filter."))
+    if errors:
+        raise Invalid(*errors)
+    try:
+        evaluation_condition(asked.filters)
+    except Invalid as problem:
+        raise Invalid(*(FieldError(pointer, error.detail) for error in problem.errors)) from None
+    return dict(asked.values)
+
+
+def _unknown(query: Mapping[str, str], pointer: str) -> Iterator[FieldError]:
+    for name in query:
+        if name not in NAMES:
+            known = f"No filter is called so.{suggestion(name, NAMES)} There are: {', '.join(NAMES)}."
+            yield FieldError(f"{pointer}/{escape(name)}", known)
+
+
+def read_search(query: Mapping[str, str], now: datetime) -> SearchReading:
+    """Read what was saved, maybe by an earlier release whose filters were others."""
+    if gone := [name for name in query if name not in NAMES]:
+        return SearchReading(None, f"This release has no filter called {', '.join(gone)}.")
+    asked = read_filters(query, now)
+    if asked.errors:
+        said = " ".join(f"{name}: {why}" for name, why in asked.errors.items())
+        return SearchReading(None, f"A filter cannot be read any more. {said}")
+    return SearchReading(asked.filters)
