@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from evalsvc.comparisons.models import OutputComparison
 from evalsvc.console.pages.rankings.words import alike, ordinal
 from evalsvc.reports.words import number_text
+from evalsvc.tenancy.scope import account_scope
 from tests.comparisons.shapes import answered, compare, shown, work_off
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.factories import ok
+from tests.console.trail import audit_of
+from tests.factories import make_connection, ok
 
 
 def ranked(caller: Caller, n: int = 40, **right: int) -> Any:
@@ -79,6 +82,48 @@ def test_what_is_wrong_stands_at_its_field(alice: Caller, editor: Visitor) -> No
         assert answer.status_code == 422 and f'id="e-{field}"' in answer.content.decode()
     assert editor.post("rankings/new", judge="metric", who="accuracy").status_code == 422
     assert ok(alice.get("/v1/comparisons"))["comparisons"] == []
+
+
+def test_an_llm_is_told_its_model_and_what_is_better(alice: Caller, editor: Visitor) -> None:
+    make_connection(alice, "http://127.0.0.1:9", name="house")
+    sent = {"experiment": answered(alice, n=4)["id"], "judge": "connection", "who": "house", "model": "large"}
+    refused = editor.post("rankings/new", **sent, criteria="Kinder.", tie_width="0.1")
+    assert refused.status_code == 422 and 'id="e-tie_width"' in refused.content.decode()
+    assert '<option value="house">' in editor.text("rankings/new")
+
+    assert editor.post("rankings/new", **sent, criteria="Kinder.").status_code == 302
+    with account_scope(alice.account.pk):
+        judge = OutputComparison.objects.get(account=alice.account).judge
+    assert (judge["settings"]["model"], judge["settings"]["criteria"]) == ("large", "Kinder.")
+
+
+def test_it_is_stopped_and_deleted_by_its_name(alice: Caller, editor: Visitor) -> None:
+    comparison = compare(alice, answered(alice, n=4))
+    path, name = f"rankings/{comparison['id']}", comparison["name"]
+    for act in ("stop", "delete"):
+        editor.post(f"{path}/{act}", confirm="another")
+        assert "Nothing was done" in editor.text(path) and shown(alice, comparison)["comparison"]["state"] == "running"
+
+    editor.post(f"{path}/stop", confirm=name)
+    assert "is stopped. What is judged stays" in editor.text(path)
+    assert shown(alice, comparison)["comparison"]["state"] == "stopped"
+    editor.post(f"{path}/stop", confirm=name)
+    assert "has ended already" in editor.text(path) and "Stop the ranking" not in editor.text(path)
+    assert editor.post(f"{path}/delete", confirm=name)["Location"] == "/console/rankings"
+    assert alice.get(f"/v1/comparisons/{comparison['id']}").status_code == 404
+    assert audit_of(alice.account)[:2] == [
+        ("comparison.deleted", f"user:{editor.user.pk}"),
+        ("comparison.stopped", f"user:{editor.user.pk}"),
+    ]
+
+
+def test_nobody_else_ends_one(alice: Caller, reader: Visitor, stranger: Visitor) -> None:
+    comparison = compare(alice, answered(alice, n=4))
+    path = f"rankings/{comparison['id']}"
+    for act in ("stop", "delete"):
+        assert reader.post(f"{path}/{act}", confirm=comparison["name"]).status_code == 403
+        assert stranger.post(f"{path}/{act}", confirm=comparison["name"]).status_code == 404
+    assert "End it" not in reader.text(path) and shown(alice, comparison)["comparison"]["state"] == "running"
 
 
 def test_a_stranger_finds_nothing_and_a_reader_makes_nothing(alice: Caller, reader: Visitor, stranger: Visitor) -> None:

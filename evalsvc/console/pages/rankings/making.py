@@ -10,12 +10,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import checked
 from evalsvc.comparisons.bodies import ComparisonIn
 from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
 from evalsvc.comparisons.services import create_comparison
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
+from evalsvc.console.pages.experiments.form_fields import field_source
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.experiments.queueing import enqueue_after_commit
@@ -29,13 +31,15 @@ JUDGES = (
     ("connection", "an LLM by its connection, told in words what is better"),
     ("review_id", "people, in a review of pairs"),
 )
+WHO = "The metric, evaluator, connection, or the review's id."
 CRITERIA = "In words for an LLM; a profile's name for an evaluator."
 DESIGNS = (
     ("all", "every pair on every example"),
     ("baseline", "each config against one"),
     ("active", "the pairs that may still decide who is first"),
 )
-FIELDS = {"experiment_id": "experiment", "criteria": "criteria"} | {name: "who" for name, _ in JUDGES}
+OF_JUDGE = ("criteria", "model", "tie_width")
+FIELDS = {"experiment_id": "experiment"} | {name: name for name in OF_JUDGE} | {name: "who" for name, _ in JUDGES}
 
 
 @require_http_methods(["GET", "POST"])
@@ -70,8 +74,7 @@ def new_ranking(request: PageRequest) -> HttpResponse:
 
 def _body(sent: Mapping[str, str]) -> dict[str, Any]:
     judge = {sent.get("judge", "metric"): sent.get("who", "")}
-    if sent.get("criteria"):
-        judge["criteria"] = sent["criteria"]
+    judge |= {name: sent[name] for name in OF_JUDGE if sent.get(name)}
     body: dict[str, Any] = {"experiment_id": sent.get("experiment", ""), "judge": judge}
     for name in ("name", "design", "baseline", "budget"):
         if sent.get(name):
@@ -87,22 +90,29 @@ def _field(pointer: str) -> str:
     return FIELDS.get(last, "who" if parts[0] == "judge" else last)
 
 
-def _form(request: PageRequest, sent: Mapping[str, str], errors: Mapping[str, str] | None = None) -> HttpResponse:
-    plans = list_plans(account=request.visitor.account)[:MOST_EXPERIMENTS]
+def _fields(account: Account) -> tuple[FormField, ...]:
+    plans = list_plans(account=account)[:MOST_EXPERIMENTS]
     experiments = [("", "choose one"), *((str(plan.pk), f"{plan.experiment.name} ({plan.pk})") for plan in plans)]
-    fields = (
+    source = field_source(account)
+    known = [*source.connections, *source.evaluators]
+    return (
         FormField("experiment", "Experiment", "select", options=experiments, is_required=True),
         FormField("configs", "Configs", help="Their names, with commas between; empty: all."),
         FormField("judge", "Judged by", "select", options=JUDGES),
-        FormField("who", "Which", is_required=True, help="The metric, evaluator, connection, or the review's id."),
+        FormField("who", "Which", options=known, is_required=True, help=WHO),
         FormField("criteria", "What is better", "textarea", rows=3, help=CRITERIA),
+        FormField("model", "Model", help="Of an LLM by its connection; empty: the connection's own."),
+        FormField("tie_width", "No winner within", "number", help="Scores no further apart; empty: equal ones."),
         FormField("design", "Which pairs", "select", options=DESIGNS),
         FormField("baseline", "Against", help="The one config, where each is compared with one."),
         FormField("budget", "Judgements at most", "number"),
         FormField("name", "Name", help="Without it, the experiment's."),
-    )  # fmt: skip
+    )
+
+
+def _form(request: PageRequest, sent: Mapping[str, str], errors: Mapping[str, str] | None = None) -> HttpResponse:
     context = {
-        "fields": filled(fields, sent, errors),
+        "fields": filled(_fields(request.visitor.account), sent, errors),
         "refused": (errors or {}).get("", ""),
         "is_refused": bool(errors),
         "call": ApiCall("POST", "/v1/comparisons", body=_body(sent)),

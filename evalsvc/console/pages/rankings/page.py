@@ -23,10 +23,8 @@ from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
-from evalsvc.rest.problems import NotFound
 
 ON_A_PAGE, MOST_IN_MATRIX = 25, 16
-LARGEST_ID = 2**63 - 1
 COLUMNS = (Column("Ranking"), Column("Experiment"), Column("State"), Column("First"), Column("Made"))
 PLACES = (
     Column("Config"),
@@ -80,8 +78,6 @@ def _state(row: OutputComparison) -> SafeString:
 @console_page()
 def ranking_page(request: PageRequest, id: int) -> HttpResponse:
     """Show a ranking: of all judgements, or of those that are there while it runs."""
-    if id > LARGEST_ID:
-        raise NotFound
     account = request.visitor.account
     row = get_comparison(account=account, id=id)
     ranking = row.ranking if row.ranking is not None else ranking_view(row)
