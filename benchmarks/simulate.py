@@ -82,6 +82,11 @@ class _Plain(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Leave it out."""
 
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """Leave out what only a checker of types imports."""
+        for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if for_types else self.generic_visit(node)
+
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Leave out a text that stands by itself."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

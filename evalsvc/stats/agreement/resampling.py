@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats as scipy_stats
 
 Floats: TypeAlias = NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Floats], Floats]
@@ -61,6 +60,8 @@ def figure_of(
     percentiles are those at which a normal interval would be as wide as Student's. The plain one is too narrow for few
     items, by the factor √((n-1)/n) and by the normal quantile.
     """
+    from scipy import stats as scipy_stats
+
     n_items = int(times.sum())
     if not n_items:
         return AgreementFigure(None, None, None, 0, 0, NO_PAIRS)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats as scipy_stats
 
 LEAST_ANSWERS = 20
 """Below it no interval holds its level: weights are few and uneven, and the variance is estimated from them."""
@@ -57,6 +56,8 @@ def weighted_mean(
     >>> round(found.estimate, 3), found.n, round(found.n_eff, 1)
     (0.333, 30, 27.0)
     """
+    from scipy import stats as scipy_stats
+
     y, pi = np.asarray(values, dtype=float), np.asarray(probabilities, dtype=float)
     if not y.size:
         return WeightedMean(None, None, None, 0, 0.0, "no_answers")

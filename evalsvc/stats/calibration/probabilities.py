@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.calibration.choosing import IntArray, LabelledScores
@@ -70,6 +69,8 @@ def probability_map(data: LabelledScores) -> tuple[Step, ...]:
     >>> [(step.score, round(step.probability, 3)) for step in probability_map(data)]
     [(0.1, 0.167), (0.8, 0.833)]
     """
+    from scipy.optimize import isotonic_regression
+
     n = np.bincount(data.candidate).astype(np.float64)
     good = np.bincount(data.candidate, weights=data.is_good)
     fit = isotonic_regression(good / n, weights=n)

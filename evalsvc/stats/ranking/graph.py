@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.ranking.matches import IntArray, PairCounts
@@ -60,6 +59,8 @@ class MatchGraph:
 
 def graph_of(n_configs: int, pairs: IntArray, counts: PairCounts) -> MatchGraph:
     """Return what one row of counts connects."""
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
+
     scored = np.eye(n_configs, dtype=bool)
     scored |= _against(n_configs, pairs, counts.first + counts.tie, counts.second + counts.tie)
     group: Any = connected_components(scored | scored.T, directed=False)[1]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix  # type: ignore[import-untyped, unused-ignore]
 
 from evalsvc.stats.basics.checks import FloatArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix  # type: ignore[import-untyped, unused-ignore]
 
 IntArray: TypeAlias = NDArray[np.int64]
 FIRST, TIE, SECOND = 0, 1, 2
@@ -133,6 +135,8 @@ class Matches:
 
     @cached_property
     def _by_example(self) -> csr_matrix:
+        from scipy.sparse import csr_matrix
+
         columns = self.pair_of * 3 + self.outcome
         shape = (self.n_examples, 3 * len(self.pairs))
         return csr_matrix((np.ones(len(columns)), (self._examples, columns)), shape=shape)
