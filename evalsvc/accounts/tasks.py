@@ -2,11 +2,21 @@
 
 from celery import shared_task
 
-from evalsvc.accounts.signing_in.mails import send_reset
+from evalsvc.accounts.signing_in.mails import MailNotSent, send_reset
 
 
-# A mail that is late is asked for again; one that comes hours later would only be strange.
-@shared_task(name="evalsvc.accounts.send_reset", queue="judge", expires=600, acks_late=False)
+# Tried again after 2, 4, 8 … 128 seconds, eight times in all. A mail that is late is asked for again; one that comes
+# hours later would only be strange.
+@shared_task(
+    name="evalsvc.accounts.send_reset",
+    queue="judge",
+    expires=600,
+    acks_late=False,
+    autoretry_for=(MailNotSent,),
+    retry_backoff=2,
+    retry_jitter=False,
+    max_retries=7,
+)
 def send_reset_mail(email: str) -> None:
     """Send a link for a new password, if there is such a person."""
     send_reset(email)

@@ -166,7 +166,8 @@ def factor_first(request: HttpRequest, membership: Membership) -> HttpResponse:
     if request.method in ("GET", "HEAD") and not is_part:
         return redirect(factor_address(request))
     detail = FACTOR_DETAIL.format(membership.account_name)
-    answer = console_message(request, status=403, title=FACTOR_FIRST, detail=detail)
+    way = ("console_you_factor", "Set one up")
+    answer = console_message(request, status=403, title=FACTOR_FIRST, detail=detail, way=way)
     if is_part:
         answer.headers["HX-Redirect"] = reverse("console_you_factor")
     return answer
@@ -217,6 +218,10 @@ def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
     return console_message(request, status=problem.row.status, title=problem.row.title, detail=detail)
 
 
-def console_message(request: HttpRequest, *, status: int, title: str, detail: str) -> HttpResponse:
-    """Write a page that holds a message and the ways on from it."""
-    return render(request, "console/message.html", {"title": title, "detail": detail}, status=status)
+def console_message(
+    request: HttpRequest, *, status: int, title: str, detail: str, way: tuple[str, str] = ("console_home", "")
+) -> HttpResponse:
+    """Write a page that holds a message and the way on from it: the name of a page, and what its link says."""
+    name, words = way
+    context = {"title": title, "detail": detail, "way": reverse(name), "words": words or "To the start page"}
+    return render(request, "console/message.html", context, status=status)

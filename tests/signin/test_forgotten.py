@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from smtplib import SMTPAuthenticationError, SMTPRecipientsRefused, SMTPServerDisconnected
 
 import pytest
 from django.contrib.auth.tokens import default_token_generator
@@ -12,6 +13,7 @@ from django.core import mail
 from django.test import Client, override_settings
 
 from evalsvc.accounts.signing_in.mails import send_reset
+from evalsvc.accounts.tasks import send_reset_mail
 from tests.admin.conftest import new_user
 from tests.conftest import Caller
 from tests.signin.conftest import SIGN_IN, Somebody, is_signed_in, trail_of
@@ -92,6 +94,7 @@ def test_it_opens_nobody_else(ann: Somebody) -> None:
 
     assert choose(f"{SIGN_IN}/reset/{person}/{token}") == 404
     assert choose(f"{SIGN_IN}/reset/%21%21/x") == 404
+    assert f'href="{SIGN_IN}/forgotten">Ask for another one' in Client().get(f"{SIGN_IN}/reset/x/x").content.decode()
 
 
 def test_a_second_factor_is_asked_for_all_the_same(guarded: Somebody) -> None:
@@ -105,6 +108,42 @@ def test_whoever_has_no_password_here_gets_no_mail(ann: Somebody) -> None:
     send_reset(new_user().email)
 
     assert mail.outbox == []
+
+
+class Down:
+    """A mail server that answers a given way, or not at all, until the last try."""
+
+    def __init__(self, failure: Exception, n_times: int) -> None:
+        self.failure, self.n_left, self.n_tries = failure, n_times, 0
+
+    def __call__(self, *args: object) -> None:
+        self.n_tries += 1
+        if self.n_left > 0:
+            self.n_left -= 1
+            raise self.failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "n_times", "n_tries", "is_sent"),
+    [
+        (ConnectionRefusedError(), 3, 4, True),
+        (SMTPServerDisconnected(), 99, 8, False),
+        (SMTPRecipientsRefused({"ann": (450, b"greylisted")}), 1, 2, True),
+        (SMTPRecipientsRefused({"ann": (550, b"no such mailbox")}), 99, 1, False),
+        (SMTPAuthenticationError(535, b"wrong password"), 99, 1, False),
+    ],
+)
+def test_it_is_tried_again_while_that_may_help(
+    ann: Somebody, alice: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    failure: Exception, n_times: int, n_tries: int, is_sent: bool,
+) -> None:  # fmt: skip
+    server = Down(failure, n_times)
+    monkeypatch.setattr("evalsvc.accounts.signing_in.mails.send_mail", server)
+    send_reset_mail.apply(args=[ann.user.email])
+
+    assert server.n_tries == n_tries
+    assert caplog.text.count("a mail could not be sent") == n_tries - is_sent
+    assert ("password.reset_sent" in trail_of(alice, ann.user)) is is_sent
 
 
 def test_a_short_password_is_refused(ann: Somebody) -> None:

@@ -7,7 +7,7 @@ ends it. Whoever is asked for is looked up after the answer was sent: it is the 
 from __future__ import annotations
 
 import logging
-from smtplib import SMTPException
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
@@ -22,6 +22,7 @@ from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.rest.basics.links import public_address
 
 log = logging.getLogger(__name__)
+PERMANENT = 500
 TEXT = """Somebody, probably you, has asked for a new password for {email} at {origin}.
 
 Choose one here, within an hour:
@@ -32,13 +33,17 @@ If it was not you, do nothing: your password stays as it is.
 """
 
 
+class MailNotSent(Exception):
+    """The mail server does not answer, or asks to come again: the mail is to be tried again."""
+
+
 def sends_mails() -> bool:
     """Say whether the operator has said by which server, and where links lead."""
     return bool(settings.EMAIL_HOST and settings.PUBLIC_URL)
 
 
 def send_reset(email: str) -> None:
-    """Send a link to whoever has this address and a password; to others nothing."""
+    """Send a link to whoever has this address and a password; to others nothing. May raise MailNotSent."""
     user = User.objects.filter(email=email.lower(), is_active=True, is_staff=True).first()
     if user is None or not user.has_usable_password():
         return
@@ -47,10 +52,19 @@ def send_reset(email: str) -> None:
     text = TEXT.format(email=user.email, origin=settings.PUBLIC_URL, link=public_address(path))
     try:
         send_mail("A new password", text, settings.DEFAULT_FROM_EMAIL, [user.email])
-    except (OSError, SMTPException):
+    except (OSError, SMTPException) as exc:
         log.exception("a mail could not be sent")
-        return
+        if is_for_good(exc):
+            return
+        raise MailNotSent from exc
     record_of_person(user, "password.reset_sent", actor="system")
+
+
+def is_for_good(exc: Exception) -> bool:
+    """Say whether the mail server has refused in a way that another try does not change (RFC 5321, 4.2.1)."""
+    if isinstance(exc, SMTPRecipientsRefused):
+        return all(code >= PERMANENT for code, _ in exc.recipients.values())
+    return isinstance(exc, SMTPResponseException) and exc.smtp_code >= PERMANENT
 
 
 def person_of_link(person: str, token: str) -> User | None:

@@ -18,7 +18,7 @@ from evalsvc.console.pages.signin.views import door_page, too_many
 
 log = logging.getLogger(__name__)
 SENT = "If there is somebody with that address who signs in by password, a link is on its way. It is good for an hour."
-OVER = "It was used, it is older than an hour, or it is not whole. Ask for another one."
+OVER = "It was used, it is older than an hour, or it is not whole."
 
 
 @door_page
@@ -47,7 +47,8 @@ def new_by_link(request: HttpRequest, person: str, token: str) -> HttpResponse:
     """Take a new password from whoever holds the link."""
     user = person_of_link(person, token)
     if user is None:
-        return console_message(request, status=404, title="This link opens nothing", detail=OVER)
+        way = ("console_forgotten", "Ask for another one") if sends_mails() else ("account_login", "Sign in")
+        return console_message(request, status=404, title="This link opens nothing", detail=OVER, way=way)
     faults: list[str] = []
     if request.method == "POST":
         password = request.POST.get("password", "")
