@@ -35,6 +35,9 @@ class Progress:
     n_answers: int
     n_skipped: int
     n_reviewers: int
+    n_own: int = 0
+    """Answers of the person that was asked about."""
+    n_own_skipped: int = 0
 
     @property
     def state(self) -> str:
@@ -122,8 +125,8 @@ def list_answers(*, account: Account, review: Review, items: Sequence[int] | Non
     return rows.order_by("item__position", "answered_at", "id")
 
 
-def review_progress(*, account: Account, review: Review) -> Progress:
-    """Count what has been answered."""
+def review_progress(*, account: Account, review: Review, reviewer: str = "") -> Progress:
+    """Count what has been answered, and by this person; nobody's name is empty."""
     items = ReviewItem.objects.filter(account=account, review=review).aggregate(
         complete=Count("pk", filter=Q(n_answered__gte=review.n_answers)), begun=Count("pk", filter=Q(n_answered__gt=0))
     )
@@ -131,9 +134,18 @@ def review_progress(*, account: Account, review: Review) -> Progress:
         answers=Count("pk", filter=Q(said__isnull=False)),
         skipped=Count("pk", filter=Q(said__isnull=True)),
         reviewers=Count("reviewer", distinct=True),
+        own=Count("pk", filter=Q(said__isnull=False, reviewer=reviewer)),
+        passed=Count("pk", filter=Q(said__isnull=True, reviewer=reviewer)),
     )
     return Progress(
-        review.n_items, items["complete"], items["begun"], answers["answers"], answers["skipped"], answers["reviewers"]
+        review.n_items,
+        items["complete"],
+        items["begun"],
+        answers["answers"],
+        answers["skipped"],
+        answers["reviewers"],
+        n_own=answers["own"],
+        n_own_skipped=answers["passed"],
     )
 
 
@@ -175,13 +187,6 @@ def held_item(*, account: Account, review_id: uuid.UUID, reviewer: str, item_id:
     if row is None:
         raise NotFound
     return row
-
-
-def count_own(*, account: Account, review: Review, reviewer: str) -> tuple[int, int]:
-    """Return how many items a person has answered, and how many they have passed over."""
-    rows = ReviewAnswer.objects.filter(account=account, review=review, reviewer=reviewer, answered_at__isnull=False)
-    found = rows.aggregate(said=Count("pk", filter=Q(said__isnull=False)), all=Count("pk"))
-    return found["said"], found["all"] - found["said"]
 
 
 def pair_answers(*, account: Account, review: Review) -> list[PairAnswer]:

@@ -28,7 +28,7 @@ from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.reviews.answering import answer_item, lease_item, skip_item, take_back
 from evalsvc.reviews.forms import item_form, said_in_form
 from evalsvc.reviews.models import ReviewAnswer
-from evalsvc.reviews.selectors import count_own, get_review, held_item, own_answer, review_progress
+from evalsvc.reviews.selectors import get_review, held_item, own_answer, review_progress
 from evalsvc.tenancy.scope import account_scope
 
 LATE = {"lease_lost": "late", "already_answered": "kept"}
@@ -87,13 +87,13 @@ def _page(
     typed: Mapping[str, str] | None = None,
     errors: tuple[str, ...] = (),
 ) -> HttpResponse:
-    review = get_review(account=who.account, id=id)
-    n_mine, n_passed = count_own(account=who.account, review=review, reviewer=who.name)
+    review = get_review(account=who.account, id=id) if row is None else row.review
+    progress = review_progress(account=who.account, review=review, reviewer=who.name)
     context = {
         "review": review,
-        "progress": review_progress(account=who.account, review=review),
-        "n_mine": n_mine,
-        "can_undo": n_mine + n_passed > 0,
+        "progress": progress,
+        "n_mine": progress.n_own,
+        "can_undo": progress.n_own + progress.n_own_skipped > 0,
         "form": None if row is None else item_form(who.account, row, typed),
         "errors": errors,
         "note": NOTES.get(request.GET.get("note", "")),
