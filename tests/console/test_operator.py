@@ -19,6 +19,8 @@ from evalsvc.ops import alive
 from evalsvc.ops.metering import installation
 from evalsvc.ops.metering.queues import read_backlog
 from evalsvc.ops.panel import inventory, troubles
+from evalsvc.ops.panel.inventory import TableSize
+from evalsvc.ops.panel.tables import rows_text
 from evalsvc.tenancy.scope import SYSTEM
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
@@ -179,6 +181,29 @@ def test_sizes_and_versions_are_the_database_s(panel: Visitor) -> None:
     assert "of this version" in text and "installed" in text and "migrations are missing" not in text
     (size,) = re.findall(r"Database: ([\d.]+) MB", text)
     assert float(size) > 1 and "Of the machine that answered" in text
+
+
+def test_rows_are_counted_estimated_or_not_known_yet(panel: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM django_migrations")
+        (n,) = cursor.fetchone()
+    (counted,) = (one for one in every_table() if one.name == "django_migrations")
+    monkeypatch.setattr(inventory, "COUNTED_BYTES", 0)
+    (large,) = (one for one in every_table() if one.name == "django_migrations")
+
+    assert n > 0 and (counted.n_rows, counted.is_counted) == (n, True)
+    assert not large.is_counted and large.n_rows != 0
+    said = [
+        rows_text(TableSize("t", 9, rows, is_counted, 1)) for rows, is_counted in ((7, True), (7, False), (None, False))
+    ]
+    assert said == ["7", "about 7", "not counted yet"]
+    assert "about 0" not in panel.text("operator")
+
+
+def every_table() -> list[TableSize]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inventory, "MOST_TABLES", 1000)
+        return inventory.read_inventory().tables
 
 
 def test_what_does_not_answer_is_missing_and_the_rest_stands(panel: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

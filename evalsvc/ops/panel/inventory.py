@@ -20,10 +20,14 @@ from evalsvc.tenancy.scope import SYSTEM
 KEPT_SECONDS = 15.0
 TIMEOUT_MS = 2000
 MOST_TABLES = 10
-# Rows are PostgreSQL's own estimate: nothing is counted. Partitions belong to their table.
+COUNTED_BYTES = 8 * 1024 * 1024
+"""A table of at most this size is counted: that takes milliseconds."""
+# Rows are PostgreSQL's own estimate, which it makes when it analyses a table, and -1 or 0 before. Partitions belong to
+# their table; those without a page have no row.
 TABLES = """
 SELECT coalesce(pg_partition_root(c.oid)::regclass, c.oid::regclass)::text AS name,
-  sum(pg_total_relation_size(c.oid)), sum(greatest(c.reltuples, 0)), count(*)
+  sum(pg_total_relation_size(c.oid)), sum(greatest(c.reltuples, 0)),
+  bool_or(c.reltuples <= 0 AND pg_relation_size(c.oid) > 0), count(*)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema')
 GROUP BY 1 ORDER BY 2 DESC LIMIT %s
@@ -43,11 +47,14 @@ WHERE datname = current_database()
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """A table with its partitions, indexes and long values: bytes, and about how many rows."""
+    """A table with its partitions, indexes and long values: bytes, and how many rows."""
 
     name: str
     n_bytes: int
-    n_rows: int
+    n_rows: int | None
+    """None where PostgreSQL has not looked at all of it yet, and counting would take too long."""
+    is_counted: bool
+    """Whether the rows were counted, or are an estimate."""
     n_parts: int
 
 
@@ -103,7 +110,7 @@ def read_inventory() -> Inventory:
         n_bytes, postgresql = _row(cursor, SIZE)
         active, open_now, oldest, most = _row(cursor, ACTIVITY)
         cursor.execute(TABLES, [MOST_TABLES])
-        tables = [TableSize(name, int(size), int(rows), parts) for name, size, rows, parts in cursor.fetchall()]
+        tables = [_table(cursor, *row) for row in cursor.fetchall()]
         cursor.execute(INDEXES)
         indexes = [
             IndexInWork(name, phase, done / total if total else None) for name, phase, done, total in cursor.fetchall()
@@ -135,6 +142,13 @@ inventory: KeptAnswer[Inventory] = KeptAnswer(read_inventory, seconds=KEPT_SECON
 def _row(cursor: Any, statement: str) -> Any:
     cursor.execute(statement)
     return cursor.fetchone()
+
+
+def _table(cursor: Any, name: str, size: Any, estimate: float, is_unknown: bool, n_parts: int) -> TableSize:
+    if size <= COUNTED_BYTES:
+        (n_rows,) = _row(cursor, f"SELECT count(*) FROM {name}")  # noqa: S608  regclass has quoted the name
+        return TableSize(name, int(size), n_rows, True, n_parts)
+    return TableSize(name, int(size), None if is_unknown else int(estimate), False, n_parts)
 
 
 def _valkey() -> str | None:

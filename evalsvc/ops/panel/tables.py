@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.ops import alive
 from evalsvc.ops.metering.queues import LANES
-from evalsvc.ops.panel.inventory import Inventory
+from evalsvc.ops.panel.inventory import Inventory, TableSize
 from evalsvc.ops.panel.reading import PanelReading, PeriodicTask
 from evalsvc.ops.panel.troubles import LAG_SECONDS
 from evalsvc.reports.page.elements import element
@@ -31,7 +31,7 @@ SIZE_COLUMNS = (
     Column("Table"),
     Column("Size", kind="figure", note="With its partitions, indexes and long values"),
     Column("Of the database", kind="figure"),
-    Column("Rows, about", kind="figure", note="PostgreSQL's own estimate"),
+    Column("Rows", kind="figure", note="Small tables are counted; of others it is PostgreSQL's own estimate"),
     Column("Parts", kind="figure"),
 )
 
@@ -90,7 +90,7 @@ def sizes_table(found: Inventory | None) -> PageTable:
                 one.name,
                 bytes_text(one.n_bytes),
                 f"{100 * one.n_bytes / max(1, found.n_bytes):.3g} %",
-                number_text(one.n_rows),
+                rows_text(one),
                 one.n_parts,
             )
         )
@@ -98,6 +98,13 @@ def sizes_table(found: Inventory | None) -> PageTable:
         if found is not None
     ]
     return PageTable("Largest tables", SIZE_COLUMNS, rows, empty="The database has not told its sizes.")
+
+
+def rows_text(table: TableSize) -> str:
+    """Return how many rows there are: counted, about, or not known yet."""
+    if table.n_rows is None:
+        return "not counted yet"
+    return number_text(table.n_rows) if table.is_counted else f"about {number_text(table.n_rows)}"
 
 
 def badge(text: str, tone: str) -> SafeString:
