@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.rest.answering.rendering import dumps
 
 NOTHING = "—"
@@ -93,7 +94,7 @@ def leading_sentence(summary: Mapping[str, Any]) -> str:
     }[summary["leader_settled"]]
     return (
         f"{summary['leader']} leads with {summary['primary_metric']} {number_text(shown['value'])}, "
-        f"{interval_text(shown)} at {number_text(shown['level'] * 100)} % for {shown['covers'] or 'no statement'} "
+        f"{interval_text(shown)} at {level_text(shown['level'])} for {shown['covers'] or 'no statement'} "
         f"(n = {number_text(shown['n'])}). {settled}"
     )
 
@@ -108,7 +109,7 @@ def asked_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("Dataset", f"{dataset['name']}, version {dataset['version']}: {number_text(dataset['n_examples'])} examples"),
         ("Content hash of the examples", dataset["content_hash"]),
         ("Seed of the order", str(plan.seed)),
-        ("Level of each interval", f"{number_text(plan.level * 100)} %"),
+        ("Level of each interval", level_text(plan.level)),
         ("Policy", f"{plan.policy}: {POLICIES.get(plan.policy, '')}"),
         ("Primary metric", f"{plan.primary_metric} ({'higher' if higher(report) else 'lower'} is better)"),
         ("Baseline", plan.baseline or "none declared"),
@@ -170,7 +171,7 @@ def slice_name(row: Mapping[str, Any]) -> str:
 
 def together_words(slices: Mapping[str, Any]) -> str:
     """Say for how much the intervals of slices hold."""
-    level = f"{number_text(slices['level'] * 100)} %"
+    level = level_text(slices["level"])
     return f"{number_text(slices['n_comparisons'])} intervals hold together at {level}, for {slices['covers']}."
 
 

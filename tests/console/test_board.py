@@ -45,7 +45,7 @@ def test_a_row_says_how_far_it_is_and_what_its_interval_and_difference_are_of(re
     assert text.count("20 / 20") == 2
     for words in (
         "one look",
-        "leader so far, not settled",
+        "led at the end, not settled",
         "<svg",
         "pairs with new prompt",
         "at the ends of the shards",

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.figure import percent
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.reports.page.chart import Reach
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text
@@ -34,6 +35,8 @@ class Number:
     """The scale on which the bar is drawn; numbers that are compared share it."""
     zero: bool = False
     """Whether zero is marked: for differences."""
+    why_level: str = ""
+    """Why the level is not the one that was asked for, as with several intervals that hold together."""
     missing: str = ""
     """Why there is no value, or no interval."""
 
@@ -55,7 +58,7 @@ class Number:
         """What stands behind the number: n, level, coverage, method; or why something is missing."""
         said = [] if self.n is None else [f"n = {number_text(self.n)}"]
         if self.has_interval and self.level is not None:
-            said.append(f"{100 * self.level:g} %")
+            said.append(level_text(self.level) + (f", {self.why_level}" if self.why_level else ""))
         if self.has_interval and self.covers:
             said.append(COVERS.get(self.covers, self.covers.replace("_", " ")))
         if self.method:

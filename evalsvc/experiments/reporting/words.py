@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,11 +20,23 @@ def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
     return view["mean"] or view
 
 
-def covers_words(view: Mapping[str, object]) -> str:
+def level_text(level: float) -> str:
+    """Return a level in per cent, to two decimals; one so near to 100 % that it would round there has more."""
+    miss = 100.0 * (1.0 - level)
+    decimals = 2 if miss <= 0.0 else max(2, 1 - math.floor(math.log10(miss)))
+    return f"{100.0 - miss:.{decimals}f}".rstrip("0").rstrip(".") + " %"
+
+
+def joint_words(level: float, n: int) -> str:
+    """Say why an interval is at a higher level than was asked for: so that several hold together."""
+    return f"so that all {n} comparisons hold together at {level_text(level)}" if n > 1 else ""
+
+
+def covers_words(view: Mapping[str, Any]) -> str:
     """Say what an interval is about and when it may be read."""
     shown = headline(view)
     name = "mean on " if view["mean"] else ""
-    return f"{name}{shown['covers']}, {shown['safe']}, {view['level']:.4g}"
+    return f"{name}{shown['covers']}, {shown['safe']}, {level_text(view['level'])}"
 
 
 def quantile_words(view: Mapping[str, Any]) -> list[str]:
@@ -96,9 +109,17 @@ def before_words(found: Mapping[str, Any] | None) -> str:
     return f"{what} before: {number(found['value'])}{ends}, n {found['n']}"
 
 
-def leads(is_settled: bool | None) -> str:
-    """Say what leading means so far."""
-    return "leader" if is_settled is not False else "leader so far, not settled"
+LED = {
+    "done": "led at the end, not settled",
+    "failed": "led when it failed, not settled",
+    "idle": "led when it was stopped, not settled",
+}
+"""What leading means, by the state of the experiment, where nothing is running and nobody was shown to be best."""
+
+
+def leads(is_settled: bool | None, state: str) -> str:
+    """Say what leading means: so far while it runs, else in the end."""
+    return "leader" if is_settled is not False else LED.get(state, "leader so far, not settled")
 
 
 def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, list[str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.reports.page.chart import drawn_reach, interval_picture
 from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
@@ -37,7 +38,7 @@ def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     ]
     if rows:
         heads = [("config", None), ("measured", None), ("n", "n"), ("p50", None), ("p95", None), ("p99", None)]
-        caption = f"Quantiles of new data, with exact intervals at {number_text(report['plan'].level * 100)} %"
+        caption = f"Quantiles of new data, with exact intervals at {level_text(report['plan'].level)}"
         yield section("Latency and cost", page_table(caption, heads, rows[: room.rows], max(0, len(rows) - room.rows)))
 
 

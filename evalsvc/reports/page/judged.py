@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.reports.page.chart import drawn_reach, interval_picture
 from evalsvc.reports.page.elements import Part, element, joined_parts, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
@@ -45,7 +46,7 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     heads += [("gap", "n"), ("gap drawn", None), ("interval", None), ("n", "n")]
     caption = (
         f"Isolated less integrated, example by example, for new data; above 0 its predecessors lose. "
-        f"{gaps_text(components['n_comparisons'])} at {number_text(components['level'] * 100)} %."
+        f"{gaps_text(components['n_comparisons'])} at {level_text(components['level'])}."
     )
     told = [element("p", room.shown(bottleneck_sentence(one), 600)) for one in components["configs"][: room.rows]]
     yield section("What holds it back", *told, page_table(caption, heads, rows, len(found) - len(rows)))
@@ -84,7 +85,7 @@ def _comparison(one: Mapping[str, Any], room: PageRoom) -> SafeString:
     heads = [("config", None), ("rank", None), ("strength", "n"), ("interval drawn", None), ("interval", None)]
     heads += [("won, tied, lost", None), ("win rate", "n"), ("interval", None)]
     caption = (
-        f"Strengths that sum to 0, with intervals at {number_text(ranking['level'] * 100)} % for new data "
+        f"Strengths that sum to 0, with intervals at {level_text(ranking['level'])} for new data "
         f"(n = {number_text(ranking['n_examples'])} examples); all ranges of ranks hold together."
     )
     title = element("h3", room.shown(head.name, 100))

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.reports.page.chart import drawn_reach, front_picture, interval_picture
 from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
@@ -65,7 +66,7 @@ def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     heads += [("n", "n"), ("errors", "n"), ("state", None), ("cost", "n")]
     clusters = report["plan"].cluster_by
     over = f" over clusters of {room.shown(clusters, 100)}" if clusters else ""
-    caption = f"{room.shown(name, 100)}, with intervals at {number_text(report['plan'].level * 100)} %{over}"
+    caption = f"{room.shown(name, 100)}, with intervals at {level_text(report['plan'].level)}{over}"
     yield section("Leaderboard", page_table(caption, heads, rows, len(configs) - len(rows)))
 
 
@@ -91,9 +92,7 @@ def differences_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     ]
     heads = [("config", None), ("difference", "n"), ("interval drawn", None), ("interval", None), ("n", "n")]
     heads += [("word", None), ("to settle it", None)]
-    together = (
-        f"{number_text(first['n_comparisons'])} comparisons hold together at {number_text(first['level'] * 100)} %"
-    )
+    together = f"{number_text(first['n_comparisons'])} comparisons hold together at {level_text(first['level'])}"
     caption = f"Against {room.shown(against, 100)}, example by example; above 0 is better. {together}."
     yield section("Paired differences", page_table(caption, heads, rows, len(pairs) - len(rows)))
 
@@ -216,8 +215,6 @@ def pareto_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         ("front", None),
         ("how surely", None),
     ]
-    together = (
-        f"{number_text(pareto['n_comparisons'])} comparisons hold together at {number_text(pareto['level'] * 100)} %"
-    )
+    together = f"{number_text(pareto['n_comparisons'])} comparisons hold together at {level_text(pareto['level'])}"
     caption = f"Who is beaten by nobody on {', '.join(room.shown(name, 60) for name in metrics)}. {together}."
     yield section("Trade-off", front_picture(pareto), page_table(caption, heads, rows, len(configs) - len(rows)))

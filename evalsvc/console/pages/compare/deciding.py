@@ -19,6 +19,7 @@ from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.addresses import safe_next
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.numbers import Number
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.gates.answers import GateOut, RuleResult
 from evalsvc.gates.bodies import GateBody
 from evalsvc.gates.selectors import gate_out, get_gate
@@ -58,6 +59,11 @@ class ShownGate:
     tone: str
     rules: list[ShownRule] = field(default_factory=list)
 
+    @property
+    def level(self) -> str:
+        """The level that was asked for, in per cent."""
+        return level_text(self.gate.level)
+
 
 def shown_gate(account: Account, text: str) -> ShownGate | None:
     """Return the gate that an address names; None without one."""
@@ -79,6 +85,7 @@ def _rule(gate: GateOut, rule: RuleResult) -> ShownRule:
         rule.upper,
         n=rule.n,
         level=rule.interval_level,
+        why_level=f"each end at {level_text(rule.level_of_ends)}",
         covers=gate.covers,
         method=rule.method,
         low=-size if paired else 0.0,

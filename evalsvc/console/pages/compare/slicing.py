@@ -11,6 +11,7 @@ from evalsvc.console.pages.compare.selection import Chosen
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.numbers import Number
 from evalsvc.experiments.reporting.side_by_side import slices_between
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.rest.problems import Problem
 
 
@@ -50,7 +51,8 @@ def slice_rows(request: PageRequest, chosen: Chosen) -> SliceTable:
     size = max((abs(end) for row in rows for end in _ends(row["difference"])), default=1.0) or 1.0
     n = found["n_comparisons"]
     note = (
-        f"For new data, one look; all {n} numbers together at {found['level']:.4g}, each at {found['joint_level']:.4g}."
+        f"For new data, one look; all {n} numbers hold together at {level_text(found['level'])}, and so each is at"
+        f" {level_text(found['joint_level'])}."
     )
     return SliceTable([_row(request, chosen, row, by, size, found["joint_level"]) for row in rows], note, whole)
 

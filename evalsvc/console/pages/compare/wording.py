@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.console.parts.numbers import Number
-from evalsvc.experiments.reporting.words import number
+from evalsvc.experiments.reporting.words import joint_words, number
 from evalsvc.stats.pairs.newpairs import BETTER, MAY_BE_CHANCE, WORSE
 
 WARNINGS = {
@@ -64,6 +64,7 @@ def new_data_number(found: Mapping[str, Any]) -> Number:
         ends["upper"],
         n=found["n"],
         level=found["joint_level"],
+        why_level=joint_words(found["level"], found["n_comparisons"]),
         covers="new_data" if ends["lower"] is not None else None,
         method=ends["method"] or "",
         low=-size,

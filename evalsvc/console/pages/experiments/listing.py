@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.experiments.words import STATES, state_markup
+from evalsvc.console.pages.experiments.words import ENDED, STATES, state_markup
 from evalsvc.console.parts.addresses import address_with, choice, whole_choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
@@ -84,7 +84,7 @@ def _row(plan: ExperimentPlan, seen: ExperimentOverview) -> TableRow:
 
 def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
     if seen.leader is None or seen.figures is None:
-        return "nobody yet"
+        return "nobody" if plan.state in ENDED else "nobody yet"
     shown = headline(seen.figures)
     number_of_leader = Number(
         shown["value"],

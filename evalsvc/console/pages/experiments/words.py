@@ -12,6 +12,7 @@ from evalsvc.experiments.reporting.words import number
 from evalsvc.reports.page.elements import element, joined_parts
 
 STATES = tuple(ExperimentPlan.State.values)
+ENDED = (ExperimentPlan.State.DONE, ExperimentPlan.State.FAILED)
 TONES = {
     "running": "live",
     "queued": "live",

@@ -19,6 +19,7 @@ from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import evidence_of, get_gate, list_gates
@@ -58,7 +59,8 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
     shown = shown_gate(account, str(id))
     assert shown is not None  # noqa: S101  it has just been found
     evidence = evidence_of(row)
-    body, sure = gate_body(evidence, name=row.name), 100 * evidence.level
+    body = gate_body(evidence, name=row.name)
+    n_wrong = 100 * (1 - evidence.level)
     context: dict[str, Any] = {
         "shown": shown,
         "gate": shown.gate,
@@ -74,7 +76,7 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
         "command": gate_command(evidence, name=row.name),
         "curl": curl_for_ci(as_curl(request, ApiCall("POST", "/v1/gates", body=body))),
         "is_narrowed": bool({"scope", "since"} & body.get("history", {}).keys()),
-        "level": f"{sure:g} %: it passes wrongly in at most {100 - sure:.3g} of 100 cases",
+        "level": f"{level_text(evidence.level)}: it passes wrongly in at most {n_wrong:.3g} of 100 cases",
         "call": ApiCall("GET", f"/v1/gates/{row.pk}"),
     }
     return render(request, "console/gates/gate.html", context)

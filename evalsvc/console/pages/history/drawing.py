@@ -14,6 +14,7 @@ from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.history.asking import HistoryQuestion
 from evalsvc.console.pages.history.reading import HistoryReading
 from evalsvc.evaluations.history.course import HistoryStretch
+from evalsvc.experiments.reporting.words import level_text
 
 NAMES = {"pass": "Share that passes", "score": "Mean score"}
 
@@ -37,7 +38,7 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
         ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=False),
         ChartLine("each part by itself", points(reading.course.parts), is_joined=False),
     ]
-    says = f"{_parts_text(reading)}; {100 * question.ask.level:g} % for new data, by {question.ask.strategy}."
+    says = f"{_parts_text(reading)}; {level_text(question.ask.level)} for new data, by {question.ask.strategy}."
     return plot(f"{name}, and how sure it is", across, Axis(name, low=low, high=high), lines, marks=marks, says=says)
 
 

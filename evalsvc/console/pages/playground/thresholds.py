@@ -20,6 +20,7 @@ from evalsvc.console.pages.evaluations.listing import evaluator_options
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.reports.words import number_text
 from evalsvc.rest.bodies.parsing import decode
 from evalsvc.rest.problems import FieldError, Invalid
@@ -162,7 +163,7 @@ def figures_chart(answer: CalibrationAnswer, level: float) -> SafeString:
     marks = [Mark(answer.chosen.threshold, "chosen")]
     if answer.in_use and answer.in_use.threshold != answer.chosen.threshold:
         marks.append(Mark(answer.in_use.threshold, "in use"))
-    says = f"{level:.0%} intervals at each threshold by itself, n = {answer.n}."
+    says = f"{level_text(level)} intervals at each threshold by itself, n = {answer.n}."
     return plot(
         "Figures by threshold", Axis("Threshold"), Axis("Share", low=0.0, high=1.0), lines, marks=marks, says=says
     )

@@ -22,6 +22,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.reports.page.elements import element
 
 ON_A_PAGE, MOST_IN_MATRIX = 25, 16
@@ -87,6 +88,7 @@ def ranking_page(request: PageRequest, id: int) -> HttpResponse:
         "state": _state(row),
         "ending": ENDINGS.get(OutputComparison.Reason(row.reason), "") if row.reason else "",
         "ranking": ranking,
+        "level": level_text(ranking["level"]),
         "counts": counts,
         "errors": error_codes_of(row) if counts.n_errors else {},
         "judge": judge_words(row.judge),
@@ -147,7 +149,7 @@ def _chart(ranking: Json) -> SafeString:
         if one["strength"] is not None
     ]
     rests_on = f"{ranking['n_judgements']} judgements on {ranking['n_examples']} examples"
-    says = f"{rests_on}; {100 * ranking['level']:g} % each, for new examples."
+    says = f"{rests_on}; {level_text(ranking['level'])} each, for new examples."
     return ranges("Strength, the strongest first", "Strength", found, says=says)
 
 

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.series import MAX_SERIES, sample
 from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, strip_of
+from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import live_view
@@ -128,7 +129,7 @@ def live_board_of(
     ]
     order = board_order_of(plan, view, chosen, sort)
     return LiveBoard(
-        leads=leads(view["leader_settled"]),
+        leads=leads(view["leader_settled"], plan.state),
         head=view["experiment"],
         metric=chosen,
         metric_note=metric_words(metrics[chosen], references.get(chosen)),
@@ -137,7 +138,7 @@ def live_board_of(
         axis=axis,
         reference=reference,
         decisions=view["decisions"],
-        is_watched=plan.state not in (ExperimentPlan.State.DONE, ExperimentPlan.State.FAILED),
+        is_watched=plan.state not in ENDED,
         n_to_do=plan.run_length * len(rows),
         n_done=sum(row.n_done for row in rows),
     )

@@ -17,7 +17,7 @@ from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import looks_view
-from evalsvc.experiments.reporting.words import number
+from evalsvc.experiments.reporting.words import level_text, number
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.
 MOST_SCORES_OF_A_BOARD = 50_000
@@ -40,7 +40,8 @@ def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config
         Axis(board.metric, limits=board.axis.placed.axis.limits),
         lines,
         marks=marks,
-        says=f"Each point holds for one look. The band is the leader's interval for new data at {plan.level:.4g}.",
+        says="Each point holds for one look."
+        f" The band is the leader's interval for new data at {level_text(plan.level)}.",
     )
 
 
@@ -106,7 +107,7 @@ def _plane(found: Sequence[Mapping[str, Any]], names: Sequence[str], rows: Mappi
 def _note(view: Mapping[str, Any]) -> str:
     n = view["n_comparisons"]
     together = f"all {n} comparisons together" if n > 1 else "the comparison"
-    words = f"About {view['covers']}, {view['safe']}, {together} at {view['level']:.4g}."
+    words = f"About {view['covers']}, {view['safe']}, {together} at {level_text(view['level'])}."
     if all(config["is_dominated"] != UNTOLD for config in view["configs"]):
         return words
     return f"{words} No verdict: of a metric without a declared range nothing can be said while watched."
