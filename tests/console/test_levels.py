@@ -47,9 +47,10 @@ def test_what_leading_means_follows_the_state(state: str, said: str) -> None:
     assert (leads(False, state), leads(True, state), leads(None, state)) == (said, "leader", "leader")
 
 
-def test_a_run_that_is_stopped_is_not_so_far_any_more(alice: Caller, editor: Visitor) -> None:
+def test_a_run_whose_last_configs_are_stopped_is_at_its_end(alice: Caller, editor: Visitor) -> None:
     made = answered(alice, {"e1"}, {"e2", "e3"}, configs=FOUR)
     assert "leader so far, not settled" in editor.text(f"experiments/{made['id']}")
     editor.post(f"experiments/{made['id']}/act", stop="all")
 
-    assert "led when it was stopped, not settled" in editor.text(f"experiments/{made['id']}")
+    text = editor.text(f"experiments/{made['id']}")
+    assert "led at the end, not settled" in text and "leader so far" not in text
