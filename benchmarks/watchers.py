@@ -1,7 +1,8 @@
 """Two hundred people watch one board of the console, each asking once a second: what a poll costs, and how long it takes.
 
 `python -m benchmarks.watchers` starts a service of its own (PostgreSQL, Valkey, gunicorn, a worker, a stub in place of an
-LLM), signs the watchers in, and measures twice: while a run computes, and once everything has been stopped.
+LLM), signs the watchers in, and measures while a run computes, and once everything has been stopped. Before the others
+come one watches alone: each change is then drawn for them only, so that a changed poll costs what a drawing costs.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from benchmarks.stub_llm import running_stub
 CHECKOUT = Path(__file__).resolve().parent.parent
 UNCHANGED, CHANGED = 304, 200
 EVERY_SECONDS, SETTLE_SECONDS = 1.0, 3.0
+ALONE_EVERY_SECONDS = 0.6  # longer than a tag is remembered, so that each poll reads anew
 GOALS = "goals: unchanged ≤ 3 ms CPU and ≤ 1 kB, changed ≤ 15 ms CPU"
 
 
@@ -60,24 +62,24 @@ class Watcher(Caller):
         self.polls.append(Poll(status, time.perf_counter() - began, size))
         self.tag = headers.get("etag", self.tag)
 
-    async def watch(self, path: str, *, after: float, until: float) -> None:
-        """Poll once a second."""
+    async def watch(self, path: str, *, after: float, until: float, every: float) -> None:
+        """Poll again and again."""
         at = time.monotonic() + after
         while at < until:
             await asyncio.sleep(max(0.0, at - time.monotonic()))
             await self.poll(path)
-            at = max(at + EVERY_SECONDS, time.monotonic())
+            at = max(at + every, time.monotonic())
 
 
-async def watched(port: int, cookies: Sequence[str], path: str, seconds: float) -> list[Poll]:
-    """Let everybody watch for so long, spread over the second; the first poll of each brings the whole board."""
+async def watched(port: int, cookies: Sequence[str], path: str, seconds: float, every: float) -> list[Poll]:
+    """Let everybody watch for so long, spread over the interval; the first poll of each brings the whole board."""
     people = [await Watcher.open(port, cookie) for cookie in cookies]
     for one in people:
         await one.poll(path)
         one.polls.clear()
     until = time.monotonic() + seconds
     await asyncio.gather(
-        *(one.watch(path, after=i * EVERY_SECONDS / len(people), until=until) for i, one in enumerate(people))
+        *(one.watch(path, after=i * every / len(people), until=until, every=every) for i, one in enumerate(people))
     )
     for one in people:
         one.close()
@@ -105,14 +107,22 @@ def web_processes() -> list[psutil.Process]:
     return [one for one in found if one.ppid() not in ids]
 
 
-def measured(own: Service, cookies: Sequence[str], path: str, seconds: float) -> Phase:
+def measured(own: Service, cookies: Sequence[str], path: str, seconds: float, every: float = EVERY_SECONDS) -> Phase:
     """Watch, and count the CPU time of the web processes meanwhile."""
     port = int(own.url.rpartition(":")[2])
     web, machine_watch = web_processes(), Watch()
-    asyncio.run(watched(port, cookies[:1], path, 0.1))
+    asyncio.run(watched(port, cookies[:1], path, 0.1, every))
     before, began = cpu_seconds(*web), time.monotonic()
-    polls = asyncio.run(watched(port, cookies, path, seconds))
+    polls = asyncio.run(watched(port, cookies, path, seconds, every))
     return Phase(polls, time.monotonic() - began, cpu_seconds(*web) - before, str(machine_watch.seen()))
+
+
+def idle_share(seconds: float) -> float:
+    """Return the share of a core that the web processes take while nobody asks anything."""
+    web = web_processes()
+    before, began = cpu_seconds(*web), time.monotonic()
+    time.sleep(seconds)
+    return (cpu_seconds(*web) - before) / (time.monotonic() - began)
 
 
 def in_django(own: Service, *words: str) -> Any:
@@ -146,7 +156,7 @@ def sign_in(key: str, n: int) -> list[str]:
 
 
 def count_queries(cookie: str, path: str) -> list[int]:
-    """Return how many statements an unchanged and a changed poll send, once the board has been drawn."""
+    """Return how many statements an unchanged poll, one that another's drawing answers, and one that draws send."""
     import django
 
     django.setup()
@@ -154,12 +164,15 @@ def count_queries(cookie: str, path: str) -> list[int]:
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
+    from evalsvc.console.pages.experiments.live import shared
     from evalsvc.tenancy.scope import APP
 
     client = Client(HTTP_HOST="127.0.0.1")
     client.cookies["sessionid"] = cookie
     tag, counts = client.get(path)["ETag"], []
-    for sent in (tag, '"another"'):
+    for sent, forgets in ((tag, False), ('"another"', False), ('"another"', True)):
+        if forgets:
+            shared.forget_all()
         with CaptureQueriesContext(connections[APP]) as queries:
             client.get(path, HTTP_IF_NONE_MATCH=sent)
         counts.append(len(queries))
@@ -183,20 +196,29 @@ def line(name: str, polls: Sequence[Poll], cpu_ms: float, queries: int, share: f
     )
 
 
-def report(still: Phase, moving: Phase, queries: Sequence[int]) -> list[str]:
-    """Write both cases. While it moves some polls are unchanged; these cost what they cost when all is still."""
+def changed_ms(phase: Phase, cheap: float, idle: float = 0.0) -> float:
+    """Return the CPU time of a changed poll: what is left without the idle web and the polls that were unchanged."""
+    left = phase.cpu - idle * phase.seconds - cheap * len(phase.answered(UNCHANGED))
+    return 1000 * left / max(1, len(phase.answered(CHANGED)))
+
+
+def report(still: Phase, moving: Phase, alone: Phase, idle: float, queries: Sequence[int]) -> list[str]:
+    """Write all cases. While it moves some polls are unchanged; these cost what they cost when all is still."""
     cheap = still.cpu / max(1, len(still.polls))
-    changed = moving.answered(CHANGED)
-    dear = (moving.cpu - cheap * len(moving.answered(UNCHANGED))) / max(1, len(changed))
-    failed = [poll.status for poll in (*still.polls, *moving.polls) if poll.status not in (UNCHANGED, CHANGED)]
+    shared, own = changed_ms(moving, cheap), changed_ms(alone, cheap, idle)
+    polls = (*still.polls, *moving.polls, *alone.polls)
+    failed = [poll.status for poll in polls if poll.status not in (UNCHANGED, CHANGED)]
     return [
         line("unchanged", still.answered(UNCHANGED), 1000 * cheap, queries[0], still.cpu / still.seconds),
-        line("changed", changed, 1000 * dear, queries[1], moving.cpu / moving.seconds),
-        f"while it computes {len(moving.answered(UNCHANGED))} polls of {len(moving.polls)} are unchanged; CPU of the drawing is in `changed`",
+        line("changed", moving.answered(CHANGED), shared, queries[1], moving.cpu / moving.seconds),
+        line("alone", alone.answered(CHANGED), own, queries[2], alone.cpu / alone.seconds),
+        f"while it computes {len(moving.answered(UNCHANGED))} polls of {len(moving.polls)} are unchanged; the CPU of a drawing is in "
+        "`changed` shared by all who get it, in `alone` it is the one watcher's",
         f"answered otherwise: {len(failed)} {sorted(set(failed)) if failed else ''}".rstrip(),
         GOALS,
         f"still:  {still.load}",
         f"moving: {moving.load}",
+        f"alone:  {alone.load}; the idle web's {1000 * idle:.0f} ms a second are taken off",
     ]
 
 
@@ -208,6 +230,8 @@ def run(options: argparse.Namespace) -> None:
         race.create(stub.base_url)
         cookies = in_django(own, "--sign-in", own.account["EVALSVC_API_KEY"], str(options.watchers))
         path = f"/console/experiments/{race.id}/live"
+        idle = idle_share(SETTLE_SECONDS)
+        alone = measured(own, cookies[:1], path, options.seconds, ALONE_EVERY_SECONDS)
         moving = measured(own, cookies, path, options.seconds)
         configs = own.call("GET", f"/v1/experiments/{race.id}/live")["configs"]
         stopped = {"config_ids": [config["id"] for config in configs]}
@@ -218,14 +242,14 @@ def run(options: argparse.Namespace) -> None:
         print(
             f"\n{options.watchers} watchers at one poll a second, {options.configs} configs, {options.seconds:g} s each"
         )
-        print("\n".join(report(still, moving, queries)))
+        print("\n".join(report(still, moving, alone, idle, queries)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.watchers", description=__doc__)
     parser.add_argument("--watchers", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each of the two cases")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each of the three cases")
     parser.add_argument("--configs", type=int, default=16)
     parser.add_argument("--examples", type=int, default=3000)
     parser.add_argument("--latency-ms", type=float, default=100.0, help="how long the stub takes for an answer")

@@ -51,6 +51,7 @@ API_KEY_CACHE_SECONDS = env_int("EVALSVC_API_KEY_CACHE_SECONDS", 30)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 SESSION_COOKIE_HTTPONLY = True
+SESSION_ENGINE = "evalsvc.accounts.access.session_store"  # Django's, read together with who it lets in
 SECURE_SSL_REDIRECT = False  # /v1 is refused over plain http instead: a redirect would have leaked the key already
 SECURE_HSTS_SECONDS = env_int("EVALSVC_HSTS_SECONDS", 31_536_000) if REQUIRE_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = REQUIRE_HTTPS

@@ -33,8 +33,8 @@ handler500 = "evalsvc.rest.problems.server_error"
 
 # In the order in which they are tried: what is called most comes first.
 APPS = (
-    evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
-    prompts, events, comparisons, reviews, gates, benchmarks, reports, ops, console,
+    evaluations, console, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry,
+    calibrations, prompts, events, comparisons, reviews, gates, benchmarks, reports, ops,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 
+from evalsvc.accounts.access.session_store import taken_memberships
 from evalsvc.accounts.models import Member, User
-from evalsvc.accounts.selectors import list_memberships, usable_account_name
+from evalsvc.accounts.selectors import MembershipRow, list_memberships, usable_account_name
 
 SESSION_KEY = "account_id"
 VOUCHED_KEY = "factor_by_provider"
@@ -47,6 +49,10 @@ CURRENT: ContextVar[Membership | None] = ContextVar("membership", default=None)
 def memberships_of(request: HttpRequest) -> list[Membership]:
     """Return the accounts that the signed-in person belongs to, oldest first."""
     assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
+    return _as_they_hold(request, list_memberships(user=request.user))
+
+
+def _as_they_hold(request: HttpRequest, rows: Sequence[MembershipRow]) -> list[Membership]:
     is_free = request.user.is_superuser or has_provider_vouched(request)
     return [
         Membership(
@@ -55,7 +61,7 @@ def memberships_of(request: HttpRequest) -> list[Membership]:
             row.role,
             lacks_factor=row.requires_factor and not row.has_factor and not is_free,
         )
-        for row in list_memberships(user=request.user)
+        for row in rows
     ]
 
 
@@ -66,7 +72,9 @@ def has_provider_vouched(request: HttpRequest) -> bool:
 
 def membership_of(request: HttpRequest) -> Membership | None:
     """Return the membership chosen in this session, else the person's oldest; None without any."""
-    memberships = memberships_of(request)
+    assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
+    read = taken_memberships(request.session, request.user)
+    memberships = memberships_of(request) if read is None else _as_they_hold(request, read)
     chosen = request.session.get(SESSION_KEY)
     return next((one for one in memberships if one.account_id == chosen), memberships[0] if memberships else None)
 

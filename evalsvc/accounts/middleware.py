@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth.middleware import get_user
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.utils.http import urlencode
 
+from evalsvc.accounts.access.session_store import taken_person
 from evalsvc.accounts.membership import CURRENT, Membership, membership_of
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.sessions import note_session
@@ -36,13 +40,25 @@ DETAILS = {
 
 
 class PersonMiddleware(PageAuthenticationMiddleware):
-    """Signed-in people, and the note that their session is used."""
+    """Signed-in people, read with their session, and the note that it is used."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Let the request's person be read when somebody asks for it."""
+        super().process_request(request)
+        request.user = SimpleLazyObject(lambda: signed_in_person(request))  # type: ignore[assignment]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Note the session where the page has asked who looks at it; files and answers to nobody cost nothing."""
         if "_cached_user" in request.__dict__ and isinstance(request.user, User):
             note_session(request, request.user)
         return response
+
+
+def signed_in_person(request: HttpRequest) -> Any:
+    """Return who was read with the session, else whom Django finds."""
+    if "_cached_user" not in request.__dict__ and (person := taken_person(request.session)) is not None:
+        request.__dict__["_cached_user"] = person
+    return get_user(request)
 
 
 class MemberScopeMiddleware:

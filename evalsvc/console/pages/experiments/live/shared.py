@@ -110,6 +110,12 @@ def remember_html(look: BoardLook, drawn: DrawnBoard) -> None:
     _drawn.put(look, drawn)
 
 
+def forget_all() -> None:
+    """Forget every tag and drawing: the next poll reads and draws."""
+    _tags.clear()
+    _drawn.clear()
+
+
 @contextmanager
 def turn(key: object) -> Iterator[None]:
     """Let one at a time read or draw the same thing. Who waits holds no connection: a process has but a few."""

@@ -1,0 +1,103 @@
+"""Django's sessions, read together with the person and their memberships: one statement says who asks for a page.
+
+Nothing is remembered from one request to the next, so an ended session, a person without rights and a removed member
+are refused at their next request. The statement finds the person by the note of the session
+(`signing_in/sessions.py`); what the session itself says decides, and where the two differ the person is read as Django
+reads them.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import fields
+from typing import Any
+
+import orjson
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import connections
+from django.utils.crypto import constant_time_compare
+
+from evalsvc.accounts.models import User
+from evalsvc.accounts.selectors import MembershipRow
+from evalsvc.tenancy.scope import current_role
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+"""What it asks of a person is asked below; sessions of any other backend are left to that."""
+MEMBERSHIP = ", ".join(f"m.{field.name}" for field in fields(MembershipRow))
+Memberships = list[MembershipRow]
+
+
+@functools.cache
+def _statement() -> str:
+    # The names of columns are the model's own.
+    return f"""
+        SELECT s.session_data,
+               (SELECT json_agg(json_build_array({MEMBERSHIP}) ORDER BY m.account_id)::text
+                FROM memberships_and_factor_of(u.id) m),
+               {", ".join(f'u."{field.column}"' for field in User._meta.concrete_fields)}
+        FROM django_session s
+        LEFT JOIN usersessions_usersession n ON n.session_key = s.session_key
+        LEFT JOIN accounts_user u ON u.id = n.user_id
+        WHERE s.session_key = %s AND s.expire_date > statement_timestamp()
+    """  # noqa: S608  # nosec B608
+
+
+class SessionStore(DatabaseStore):
+    """A session of the database, and who was read with it."""
+
+    _person: User | None = None
+    _memberships: tuple[int, Memberships] | None = None
+
+    def load(self) -> dict[str, Any]:
+        """Read the session, whose it is noted to be, and the accounts of that person."""
+        alias = current_role()
+        row = _read(alias, self.session_key or "")
+        if row is None:
+            self._session_key = None
+            return {}
+        data, memberships, *person = row
+        self._person = _person_of(alias, person)
+        if self._person is not None:
+            self._memberships = (self._person.pk, [MembershipRow(*one) for one in orjson.loads(memberships or "[]")])
+        return self.decode(data)
+
+    def take_person(self) -> User | None:
+        """Hand out, once, the person whose session this is; None where Django has to decide who it is.
+
+        These are the checks of `django.contrib.auth.get_user`.
+        """
+        claimed, backend, digest = (self.get(name) for name in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY))
+        person, self._person = self._person, None
+        if person is None or claimed != str(person.pk) or backend != BACKEND or not person.is_active:
+            return None
+        return person if digest and constant_time_compare(digest, person.get_session_auth_hash()) else None
+
+    def take_memberships(self, user: User) -> Memberships | None:
+        """Hand out, once, the memberships that were read with the session: whoever asks later may have changed them."""
+        found, self._memberships = self._memberships, None
+        return found[1] if found is not None and found[0] == user.pk else None
+
+
+def _read(alias: str, key: str) -> tuple[Any, ...] | None:
+    if not key.isalnum():
+        return None  # no key of Django's, and a NUL byte would be an error of the database's
+    with connections[alias].cursor() as cursor:
+        cursor.execute(_statement(), [key])
+        return cursor.fetchone()
+
+
+def _person_of(alias: str, values: list[Any]) -> User | None:
+    names = [field.attname for field in User._meta.concrete_fields]
+    return User.from_db(alias, names, values) if values[0] is not None else None
+
+
+def taken_person(session: SessionBase) -> User | None:
+    """Return the person who was read with a session; None for sessions of other kinds too."""
+    return session.take_person() if isinstance(session, SessionStore) else None
+
+
+def taken_memberships(session: SessionBase, user: User) -> Memberships | None:
+    """Return the memberships that were read with a session; None for sessions of other kinds too."""
+    return session.take_memberships(user) if isinstance(session, SessionStore) else None
