@@ -2,13 +2,12 @@
 
 import contextlib
 import importlib.util
-import json
 import os
 import shutil
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.process import kill_tree, spawn
 from evalsvc.local.supervisor import demo, demo_account, roster
-from evalsvc.local.supervisor.aside import ask_in_child
 from evalsvc.local.supervisor.backends import Backends, application_secrets, child_environment
 from evalsvc.local.supervisor.child import Child
 from evalsvc.local.supervisor.front.caddy import CaddyFront
@@ -29,7 +27,8 @@ from evalsvc.local.supervisor.front.opening import (
     refuse_unreachable,
 )
 from evalsvc.local.supervisor.lock import HomeLock, hold_home
-from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
+from evalsvc.local.supervisor.preparing import Preparation
+from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 
 FIRST_PORT = 8000
@@ -52,20 +51,6 @@ class StartOptions:
     """Whether Caddy stands before the service. It listens at `host`, and the service on this machine alone."""
     https_port: int | None = None
     """The port that was named for it; None for the first free one from 8443 on."""
-
-
-class StartProgress:
-    """One line per step, with the seconds it took."""
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self.write = write
-        self.started = time.monotonic()
-
-    @contextlib.contextmanager
-    def step(self, what: str) -> Iterator[None]:
-        began = time.monotonic()
-        yield
-        self.write(f"  {what:<44} {time.monotonic() - began:5.1f} s")
 
 
 def run_service(options: StartOptions, write: Callable[[str], None] = print) -> None:
@@ -123,7 +108,11 @@ class Start:
         wanted = demo_account.wanted_file(self.home)
         if self.options.demo and demo_account.kept_values(self.home / "demo.json") is None:
             wanted.touch()
-        account = self._prepare(urls, owner_env)
+        has_demo = self.options.demo
+        preparation = Preparation(
+            self.options.checkout, self.home, has_demo, self.backends, self.supervisor, self.progress
+        )
+        account = preparation.run(urls, owner_env)
         roster.go_file(self.home).touch()
         self._wait_for(service)
         address = url if front is None else self._wait_for_front(front)
@@ -267,39 +256,6 @@ class Start:
         number = os.dup(1)
         self.resources.callback(os.close, number)
         return number
-
-    def _prepare(self, urls: DatabaseUrls, env: Mapping[str, str]) -> dict[str, str]:
-        """Migrate, and make the demo account, unless that has been done; Django's start alone costs seconds."""
-        digest = self._digest()
-        with self.progress.step("database roles checked"):
-            kept: dict[str, str] | None = ask_in_child(lambda: self._kept(urls, digest))
-        if kept is not None:
-            return kept
-        with self.progress.step("database migrated" + (", demo account" if self.options.demo else "")):
-            flags = ["--prepare"] if self.options.demo else ["--prepare", "--no-demo"]
-            command = roster.python("manage.py", "up", *flags, checkout=self.options.checkout, env=env)
-            output = self.supervisor.run_step("migrate", command)
-            if digest:
-                ask_in_child(lambda: note_migrated(urls.owner, digest))
-        return {str(name): str(value) for name, value in json.loads(output).items()}
-
-    def _kept(self, urls: DatabaseUrls, digest: str | None) -> dict[str, str] | None:
-        """Make the roles; return the keys of the demo accounts if nothing else is to be made, else None."""
-        self.backends.database_urls()
-        return self._demo_values(urls) if digest and is_migrated(urls.owner, digest) else None
-
-    def _demo_values(self, urls: DatabaseUrls) -> dict[str, str] | None:
-        """Return the keys of the demo accounts, none if nobody wants any; None if the accounts must be made."""
-        if not self.options.demo:
-            return {}
-        values = demo_account.kept_values(self.home / "demo.json")
-        return values if values and demo_account.is_seeded(urls.system, values) else None
-
-    def _digest(self) -> str | None:
-        try:
-            return schema_digest(self.options.checkout)
-        except Unknowable:
-            return None
 
     def _wait_for(self, service: Child) -> None:
         """Wait until every part of the service does its work, and say which one the start still waits for."""

@@ -1,0 +1,59 @@
+"""The database before the service may use it: its roles, its tables, and the demo's accounts."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalsvc.local.embedded.urls import DatabaseUrls
+from evalsvc.local.supervisor import demo_account, roster
+from evalsvc.local.supervisor.aside import ask_in_child
+from evalsvc.local.supervisor.backends import Backends
+from evalsvc.local.supervisor.progress import StartProgress
+from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
+from evalsvc.local.supervisor.supervisor import Supervisor
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What a start makes of the database, unless an earlier one has: Django's start alone costs seconds."""
+
+    checkout: Path
+    home: Path
+    has_demo: bool
+    backends: Backends
+    supervisor: Supervisor
+    progress: StartProgress
+
+    def run(self, urls: DatabaseUrls, env: Mapping[str, str]) -> dict[str, str]:
+        """Migrate, and make the demo's accounts; return their keys, none where nobody wants any."""
+        digest = self._digest()
+        with self.progress.step("database roles checked"):
+            kept: dict[str, str] | None = ask_in_child(lambda: self._kept(urls, digest))
+        if kept is not None:
+            return kept
+        with self.progress.step("database migrated" + (", demo account" if self.has_demo else "")):
+            flags = ["--prepare"] if self.has_demo else ["--prepare", "--no-demo"]
+            command = roster.python("manage.py", "up", *flags, checkout=self.checkout, env=env)
+            output = self.supervisor.run_step("migrate", command)
+            if digest:
+                ask_in_child(lambda: note_migrated(urls.owner, digest))
+        return {str(name): str(value) for name, value in json.loads(output).items()}
+
+    def _digest(self) -> str | None:
+        try:
+            return schema_digest(self.checkout)
+        except Unknowable:
+            return None
+
+    def _kept(self, urls: DatabaseUrls, digest: str | None) -> dict[str, str] | None:
+        """Make the roles; return the keys of the demo's accounts if nothing else is to be made, else None."""
+        self.backends.database_urls()
+        return self._demo_values(urls) if digest and is_migrated(urls.owner, digest) else None
+
+    def _demo_values(self, urls: DatabaseUrls) -> dict[str, str] | None:
+        """Return the keys of the demo's accounts, none if nobody wants any; None if the accounts must be made."""
+        if not self.has_demo:
+            return {}
+        values = demo_account.kept_values(self.home / "demo.json")
+        return values if values and demo_account.is_seeded(urls.system, values) else None
