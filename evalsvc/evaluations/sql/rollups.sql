@@ -70,10 +70,11 @@ BEGIN
     ON CONFLICT (account_id, day, evaluator_id, profile_name, app, error_code, arrived) DO UPDATE SET
       n = r.n + excluded.n, n_scored = r.n_scored + excluded.n_scored, n_pass = r.n_pass + excluded.n_pass,
       n_fail = r.n_fail + excluded.n_fail, total = r.total + excluded.total, squares = r.squares + excluded.squares
-    RETURNING r.id, r.n
+    RETURNING r.id, (r.n, r.n_scored, r.n_pass, r.n_fail, r.total, r.squares) = (0, 0, 0, 0, 0, 0) AS is_empty
   )
-  SELECT (SELECT count(*) FROM taken), array_agg(f.id) FILTER (WHERE f.n = 0) INTO n_folded, emptied FROM folded f;
-  DELETE FROM evaluations_dailyrollup r WHERE r.id = ANY(emptied) AND r.n = 0;
+  -- A portion may end between notes that belong together: then n is 0 for a while, and what else is counted is not.
+  SELECT (SELECT count(*) FROM taken), array_agg(f.id) FILTER (WHERE f.is_empty) INTO n_folded, emptied FROM folded f;
+  DELETE FROM evaluations_dailyrollup r WHERE r.id = ANY(emptied);
   RETURN n_folded;
 END $$;
 

@@ -20,12 +20,17 @@ from tests.annotations.shapes import label, new_criteria
 from tests.conftest import Caller, findings
 from tests.evaluations.deleting import delete, evaluate, id_of, keep
 
-FORTNIGHT = DayRange.latest(14)
+# The notes of an account, written anew with one of them before the others: a fold takes them as they lie in the table.
+ANOTHER_ORDER = """
+WITH gone AS (DELETE FROM evaluations_rollupdelta WHERE account_id = %s RETURNING *)
+INSERT INTO evaluations_rollupdelta SELECT (g.note).* FROM (
+  SELECT gone AS note, row_number() OVER (ORDER BY n, n_pass) - 1 AS at FROM gone) g ORDER BY g.at <> %s, g.at
+"""
 CHECK = "the counts of a day differ from its evaluations"
 
 
 def counts(caller: Caller) -> DayCounts:
-    (rate,) = pass_rates(account=caller.account, days=FORTNIGHT)
+    (rate,) = pass_rates(account=caller.account, days=DayRange.latest(14))
     return rate.counts
 
 
@@ -94,7 +99,7 @@ def test_a_verdict_that_comes_later_counts_when_it_is_there(alice: Caller) -> No
         alice.account.pk,
     )
     leftovers.spoil(alice.account.pk)
-    assert pass_rates(account=alice.account, days=FORTNIGHT) == []
+    assert pass_rates(account=alice.account, days=DayRange.latest(14)) == []
     system(
         "SELECT finish_evaluations(%s, (SELECT request_id FROM evaluations_evaluation WHERE id = %s),"
         """ '[{"position": 0, "status": "error", "error_code": "worker_lost"}]')""",
@@ -105,9 +110,11 @@ def test_a_verdict_that_comes_later_counts_when_it_is_there(alice: Caller) -> No
 
 
 def test_folds_and_writers_at_once_lose_nothing(alice: Caller) -> None:
+    ids: list[str] = []
+
     def write() -> None:
         for _ in range(20):
-            evaluate(alice)
+            ids.append(id_of(evaluate(alice)))
         connections.close_all()
 
     evaluate(alice)
@@ -116,7 +123,27 @@ def test_folds_and_writers_at_once_lose_nothing(alice: Caller) -> None:
         writer.start()
     while any(writer.is_alive() for writer in writers):
         fold()
+    assert len(set(ids)) == 60
     assert counts(alice).n == 61
+    assert CHECK not in findings(alice)
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_a_portion_that_ends_between_notes_loses_nothing(alice: Caller, first: int) -> None:
+    """A label said yes, then no, then yes again: four notes of one day, of which a fold may take any one first."""
+    criteria, log_id = new_criteria(alice), str(uuid.uuid4())
+    label(alice, criteria, log_id, value_pass=True)
+    fold(seconds=None)
+    for said in (False, True):
+        label(alice, criteria, log_id, value_pass=said)
+    system(ANOTHER_ORDER, alice.account.pk, first)
+    assert n_rows(alice) == (1, 4)
+
+    before = counts(alice)
+    for _ in range(4):
+        system("SELECT fold_rollups(1)")
+        assert counts(alice) == before
+    assert (before.n, before.n_pass, before.n_fail, n_rows(alice)) == (1, 1, 0, (1, 0))
     assert CHECK not in findings(alice)
 
 
