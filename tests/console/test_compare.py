@@ -165,3 +165,9 @@ def test_hostile_answers_stay_text_and_queries_are_few(editor: Visitor, alice: C
     assert "&lt;script&gt;" in text and "<script>alert(1)" not in text
     shown = queries_of(lambda: compared(editor, made))
     assert len(shown) <= 15, shown
+
+
+def test_three_examples_foretell_nothing(reader: Visitor, alice: Caller) -> None:
+    few, enough = (answered(alice, set(), {f"e{i}" for i in range(3)}, n=n) for n in (3, 12))
+    said = [reader.text("compare", a=ids(made)[0], b=ids(made)[1]) for made in (few, enough)]
+    assert ["would settle it" in text for text in said] == [False, True]

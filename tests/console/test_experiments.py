@@ -245,3 +245,12 @@ def test_the_form_leads_to_what_a_prompt_needs(editor: Visitor, admin: Visitor, 
     make_dataset(alice, n=2)
     assert "an admin of this account makes a connection" in editor.text("experiments/new")
     assert 'href="/console/connections/new"' in admin.text("experiments/new")
+
+
+def test_chance_alone_names_no_winner(reader: Visitor, alice: Caller) -> None:
+    made = answered(alice, *({f"e{(i + k) % 20}" for k in range(4)} for i in range(4)), configs=SIXTEEN[:4])
+    text = reader.text(f"experiments/{made['id']}")
+    assert "led at the end, not settled" in text and 'badge good">led' not in text
+    assert '<tr id="config-' in text and not re.search(r'<tr id="config-[^>]*class="good"', text)
+    listed = reader.text("experiments")
+    assert "In front, by the primary metric" in listed and "may be so by chance" in listed

@@ -185,3 +185,17 @@ def test_a_reader_calibrates_and_changes_nothing(reader: Visitor) -> None:
     sent = {"evaluator": "toxicity", "rows": ROWS, "labels": "rows"}
     assert reader.post("playground/threshold", **sent).status_code == 200
     assert reader.post("playground/threshold", **sent, apply="1", name="x").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("output", "warned"),
+    [
+        ("Paris n'est pas la capitale de la France et la ville se trouve sur la Seine.", True),
+        ("Paris is the capital of France.", False),
+    ],
+)
+def test_a_pass_in_another_language_says_what_was_not_seen(editor: Visitor, output: str, warned: bool) -> None:
+    contexts = "Paris est la capitale de la France et la ville se trouve sur la Seine. Paris is the capital of France."
+    sent = {"input": "?", "output": output, "contexts": contexts, "evaluator-0": "retrieval-hallucination"}
+    page = editor.post("playground", **sent).content.decode()
+    assert "✓ passed" in page and ("is not seen, so this pass may be wrong" in page) == warned

@@ -69,16 +69,16 @@ def course_of(
     n = int(window.values.size)
     ends = [round(n * (i + 1) / min(n_parts, n)) for i in range(min(n_parts, n))]
 
-    def stretch(first: int, end: int, *, is_part: bool = False) -> HistoryStretch:
+    def stretch(first: int, end: int) -> HistoryStretch:
         values = window.values[n - end : n - first]
         numbers = numbers_of(ask, of, family, replace(window, values=values))
-        lower, upper = _advised(numbers) if is_part else (numbers["lower"], numbers["upper"])
+        lower, upper = _advised(numbers)
         oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
         times = moment_of(oldest), moment_of(newest)
         return HistoryStretch(first + 1, end, *times, float(values.mean()), lower, upper, oldest, newest)
 
     return HistoryCourse(
-        parts=tuple(stretch(first, end, is_part=True) for first, end in zip([0, *ends], ends, strict=False)),
+        parts=tuple(stretch(first, end) for first, end in zip([0, *ends], ends, strict=False)),
         running=tuple(stretch(0, end) for end in ends),
         revisions=tuple(_revisions(window)),
         values=window.values[::-1],

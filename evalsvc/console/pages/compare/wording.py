@@ -10,6 +10,8 @@ from evalsvc.console.parts.numbers import Number
 from evalsvc.experiments.reporting.words import joint_words, number
 from evalsvc.stats.pairs.newpairs import BETTER, MAY_BE_CHANCE, WORSE
 
+FEWEST_TO_FORESEE = 10
+"""From fewer examples nothing is said of how many more it takes: one may look like a difference of everything."""
 WARNINGS = {
     "other_evaluator": "The metric is not made by the same evaluator in both.",
     "other_profile": "The metric is not made under the same profile in both.",
@@ -105,10 +107,11 @@ def _why(found: Mapping[str, Any], metric: str) -> str:
 
 
 def _outlook(found: Mapping[str, Any]) -> str:
-    if found["word"] != MAY_BE_CHANCE or found["about_n_more"] is None:
+    if found["word"] != MAY_BE_CHANCE or found["about_n_more"] is None or found["n"] < FEWEST_TO_FORESEE:
         return ""
     beyond = "" if found["can_be_settled"] else "; that is more than are left, so add examples or accept not knowing"
-    return f"About {found['about_n_more']} more examples like these would settle it{beyond}."
+    n = found["about_n_more"]
+    return f"About {n} more examples like these would settle it, if the difference stays what it is{beyond}."
 
 
 def _aside(found: Mapping[str, Any]) -> str:

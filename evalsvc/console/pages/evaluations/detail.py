@@ -12,7 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.annotations.search import labels_of_evaluation
 from evalsvc.catalog.prompts import read_prompts
 from evalsvc.console.pages.evaluations.marking import TextMark, json_block_of, marked_text, marks_of, shown_literally
-from evalsvc.console.pages.evaluations.verdicts import outcome_word, shown_score
+from evalsvc.console.pages.evaluations.verdicts import outcome_word, reading_doubt, shown_score
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.samples import siblings_of
 from evalsvc.evaluations.wire.inputs import as_sent, stored_sample
@@ -64,6 +64,7 @@ class EvaluationDetail:
     passages: Sequence[ShownPassage]
     sentences: Sequence[SentenceShown]
     explanation: SafeString | None
+    doubt: str
     facts: SafeString | None
     judge: Mapping[str, Any] | None
     siblings: Sequence[Any]
@@ -86,6 +87,7 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
         passages=_passages(sample.contexts, extra),
         sentences=_sentences(sample.output, extra),
         explanation=marked_text(row.explanation) if row.explanation else None,
+        doubt=reading_doubt(extra, row.passed),
         facts=json_block_of(as_sent({name: value for name, value in extra.items() if name != "judge"})),
         judge=judge if isinstance(judge, dict) else None,
         siblings=[one for one in siblings if one.evaluation_type != Evaluation.Type.ANNOTATION],

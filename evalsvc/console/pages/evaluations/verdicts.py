@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
@@ -79,3 +80,13 @@ def outcome_mark(row: Any) -> SafeString:
     """Return the outcome in a word with its sign."""
     outcome = outcome_word(row)
     return joined_parts([element("span", f"{SIGNS[outcome]} {WORDS[outcome]}", class_=f"outcome {outcome}")])
+
+
+def reading_doubt(extra: Mapping[str, Any], passed: bool | None) -> str:
+    """Say what a pass cannot have seen: words of another language were compared, and their denials are not known."""
+    if not passed or extra.get("read_as") != "words":
+        return ""
+    return (
+        "Not read as English: words and numbers were compared. A denial in another language, such as “ne … pas” or "
+        "“nicht”, is not seen, so this pass may be wrong. A judge reads such texts."
+    )

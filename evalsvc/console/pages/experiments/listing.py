@@ -27,7 +27,7 @@ ON_A_PAGE = 25
 COLUMNS = (
     Column("Experiment"),
     Column("State"),
-    Column("Leader, by the primary metric", kind="wide"),
+    Column("In front, by the primary metric", kind="wide"),
     Column("Answered", kind="figure"),
     Column("Cost", kind="figure"),
     Column("Started"),

@@ -12,7 +12,7 @@ from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
-from evalsvc.console.pages.history.reading import value_limits
+from evalsvc.console.pages.history.reading import value_limits, with_width
 from evalsvc.console.pages.history.words import doubts_text
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
@@ -71,9 +71,10 @@ def _row(
     limits = value_limits(interval, family)
     low, high = limits or (0.0, 1.0)
     mean = float(course.values.mean()) if course.values.size else None
+    seen = with_width(interval)
     number = Number(
-        mean, interval["lower"], interval["upper"], interval["n"], interval["alpha"], "new_data", low=low, high=high,
-        missing=interval["reason"] or "",
+        mean, seen["lower"], seen["upper"], seen["n"], seen["alpha"], "new_data", low=low, high=high,
+        missing=seen["reason"] or "",
     )  # fmt: skip
     points = [Point(seconds(one.ended_at), one.mean, one.lower, one.upper) for one in course.parts]
     newest = moment_of(history.ids[0]) if history and len(history.ids) else None

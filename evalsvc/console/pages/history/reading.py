@@ -35,7 +35,7 @@ class HistoryReading:
     @property
     def number(self) -> Number:
         """The value with its interval."""
-        found = self.interval or {}
+        found = with_width(self.interval or {})
         low, high = self.limits or (0.0, 1.0)
         return Number(
             self.value,
@@ -79,6 +79,16 @@ def _reading(question: HistoryQuestion, history: HistorySnapshot, summary: dict[
         scores=history.scores[: question.ask.most].tolist(),
         limits=value_limits(interval, family),
     )
+
+
+def with_width(interval: dict[str, Any]) -> dict[str, Any]:
+    """Return an interval as people see it: one of equal scores has no width, and the advised one stands for it."""
+    advice = interval.get("advice")
+    if not interval.get("degenerate"):
+        return interval
+    if not advice:
+        return {**interval, "lower": None, "upper": None, "reason": "equal scores, so there is no width"}
+    return {**interval, "lower": advice["lower"], "upper": advice["upper"], "method": advice["kind"]}
 
 
 def value_limits(interval: dict[str, Any] | None, family: Family | None) -> tuple[float, float] | None:

@@ -21,7 +21,9 @@ def warning_words(interval: Mapping[str, Any] | None) -> Iterator[str]:
     for name in (interval or {}).get("warnings", ()):
         yield _said(name, interval or {})
     advice = (interval or {}).get("advice")
-    if advice:
+    if advice and (interval or {}).get("degenerate"):
+        yield f"The interval above is that of {advice['kind']} from the same scores, as the API advises."
+    elif advice:
         ends = f"[{number_text(advice['lower'])}, {number_text(advice['upper'])}]"
         yield f"Advice: {advice['kind']} gives {ends} from the same scores."
 

@@ -44,7 +44,7 @@ FAILURES = (
 )
 RUNNING = (
     Column("Experiment", kind="wide"),
-    Column("Leader"),
+    Column("In front"),
     Column("Estimate"),
     Column("Asked", kind="figure"),
     Column("Cost", kind="figure"),

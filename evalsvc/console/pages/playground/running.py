@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.access.throttling import admit_member
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.evaluations.marking import json_block_of, marked_text, marks_of
+from evalsvc.console.pages.evaluations.verdicts import reading_doubt
 from evalsvc.evaluations.evaluate.use_case import Asked, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer
@@ -32,6 +33,7 @@ class Tried:
     score: float | None
     output: SafeString | None
     explanation: SafeString | None
+    doubt: str
     facts: SafeString | None
     tokens: int | None
     duration_us: int | None
@@ -89,6 +91,7 @@ def _one(row: Mapping[str, Any], output: object) -> Tried:
         score=found.get("score_raw"),
         output=marked_text(text, marks) if isinstance(text, str) and marks else None,
         explanation=marked_text(found["explanation"]) if found.get("explanation") else None,
+        doubt=reading_doubt(extra, found.get("pass")),
         facts=json_block_of(dict(extra)),
         tokens=found.get("usage_tokens"),
         duration_us=_microseconds(found.get("evaluation_duration")),

@@ -89,6 +89,8 @@ class LiveBoard:
     """The whole board: the experiment's head, its rows, what was decided, and what they are held to."""
 
     leads: str
+    is_settled: bool
+    """Whether the leader is better than every other on evidence; only then it is green."""
     head: Mapping[str, Any]
     metric: str
     metric_note: str
@@ -130,6 +132,7 @@ def live_board_of(
     order = board_order_of(plan, view, chosen, sort)
     return LiveBoard(
         leads=leads(view["leader_settled"], plan.state),
+        is_settled=view["leader_settled"] is True,
         head=view["experiment"],
         metric=chosen,
         metric_note=metric_words(metrics[chosen], references.get(chosen)),
