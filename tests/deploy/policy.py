@@ -18,7 +18,7 @@ WITH_PORTS = ("proxy",)
 CALLERS_OUT = {"worker-judge", "worker-experiments", "alertmanager"}
 """Services that call addresses which people name."""
 SECRET = re.compile(r"(SECRET|PASSWORD|PEPPER|TOKEN|_KEYS?$|_URL$)")
-NO_SECRET = re.compile(r"_FILE$")
+NO_SECRET = re.compile(r"_FILE$|^EVALSVC_PUBLIC_URL$")
 
 Compose = Mapping[str, Any]
 

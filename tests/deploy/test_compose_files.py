@@ -119,6 +119,54 @@ def test_init_makes_secrets_once(tmp_path: Path) -> None:
     assert (folder / "secrets").stat().st_mode & 0o777 == 0o700
 
 
+def variables_of(folder: Path) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in (folder / ".env").read_text().splitlines())
+
+
+def test_init_switches_sign_in_on_and_off(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    init(folder, "--domain", "evals.example.com", "--internal-ca", "--https-port", "8443")
+    assert "COMPOSE_FILE" not in variables_of(folder)
+    (folder / "compose.override.yaml").touch()
+
+    init(folder, "--sign-in")
+    assert variables_of(folder)["COMPOSE_FILE"] == "compose.yaml:compose.override.yaml:sign-in.yaml"
+    assert variables_of(folder)["EVALSVC_PUBLIC_URL"] == "https://evals.example.com:8443"
+    (folder / "secrets/smtp_password").write_text("mine\n")
+    assert "0 secrets written" in init(folder, "--sign-in")
+    assert (folder / "secrets/smtp_password").read_text() == "mine\n"
+    assert variables_of(folder)["COMPOSE_FILE"].count("sign-in.yaml") == 1
+
+    init(folder, "--no-sign-in")
+    assert variables_of(folder)["COMPOSE_FILE"] == "compose.yaml:compose.override.yaml"
+
+
+def test_sign_in_adds_what_it_needs_and_no_more() -> None:
+    added = yaml.safe_load((FOLDER / "sign-in.yaml").read_text())
+    defaults = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| `?([^`|]*?)`? \|", SETTINGS, re.MULTILINE))
+    declared = {**COMPOSE, "secrets": COMPOSE["secrets"] | added["secrets"]}
+    variables: dict[str, str] = {}
+    for name, more in added["services"].items():
+        service = COMPOSE["services"][name]
+        merged = {**service, "environment": service["environment"] | more["environment"]}
+        merged["secrets"] = [*service["secrets"], *more["secrets"]]
+        assert faults({**declared, "services": {name: merged}}) == []
+        assert "networks" not in more or (name, more["networks"], added["networks"]) == (
+            "web",
+            ["provider"],
+            {"provider": {}},
+        )
+        variables |= more["environment"]
+
+    assert set(added["services"]) == {"web", "worker-judge"}
+    told = {name: re.fullmatch(r"\$\{\w+-(.*)\}", text) for name, text in variables.items() if "FILE" not in name}
+    assert {name: found[1] or "(empty)" for name, found in told.items() if found} == {
+        name: defaults[name] for name in told if name != "EVALSVC_PUBLIC_URL"
+    }
+    all_of_it = {name for name in defaults if re.match("EVALSVC_(OIDC|SMTP)_", name)} | {"EVALSVC_PUBLIC_URL"}
+    assert {name.removesuffix("_FILE") for name in variables} == all_of_it
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -46,6 +46,12 @@ BY_GATEWAY: Manifest = EVERYTHING | {
         "optional": ["EVALSVC_METRICS_KEY"],
         "volume": {"csi": {"driver": "secrets-store.csi.k8s.io", "readOnly": True}},
     },
+    "settings": {
+        "EVALSVC_PUBLIC_URL": "https://evals.example.com",
+        "EVALSVC_OIDC_ISSUER": "https://id.example.com",
+        "EVALSVC_SMTP_HOST": "mail.internal",
+    },
+    "networkPolicy": {"mailTo": [{"ipBlock": {"cidr": "10.20.0.9/32"}}]},
     "monitoring": {"enabled": True, "keySecret": "metrics"},
     "backup": {"enabled": True, "claim": {"existing": "backups"}},
 }

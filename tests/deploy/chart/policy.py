@@ -15,6 +15,8 @@ SECRETS = {
     "DATABASE_ADMIN_URL", "REDIS_URL", "CELERY_BROKER_URL", "EVALSVC_METRICS_KEY",
     "EVALSVC_OIDC_CLIENT_SECRET", "EVALSVC_SMTP_PASSWORD",
 }  # fmt: skip
+# An address with a password in it, or one of a server that asks for one.
+CREDENTIALS = re.compile(r"://[^/]*@|^(?!https?:)\w+://")
 # Of scripts in the chart's own folder `files`.
 OF_SCRIPTS = {"FOLDER", "KEEP", "URL", "HOST"}
 
@@ -110,7 +112,7 @@ def _environment(name: str, env: list[dict[str, Any]], env_from: object) -> Iter
         yield f"{name}: takes its environment from elsewhere"
     for variable in env:
         called = variable["name"]
-        if called in SECRETS or "valueFrom" in variable or "://" in variable.get("value", "").replace("http://", ""):
+        if called in SECRETS or "valueFrom" in variable or CREDENTIALS.search(variable.get("value", "")):
             yield f"{name}: {called} is a secret in the environment"
         if not {called, called.removesuffix("_FILE")} & (settings() | OF_SCRIPTS):
             yield f"{name}: {called} is no setting"

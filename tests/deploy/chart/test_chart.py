@@ -139,6 +139,40 @@ def test_network_policies_let_these_through_and_no_others(way: str, peer: Peer, 
     assert {one["app.kubernetes.io/component"] for one in labels if reaches(policies, one, way, peer, port)} == who
 
 
+SIGN_IN = {"EVALSVC_OIDC_ISSUER": "https://id.example.com/realms/corp", "EVALSVC_SMTP_HOST": "mail.example.com"}
+ELSEWHERE = {"EVALSVC_OIDC_ISSUER": "https://id.example.com:8443/x", "EVALSVC_SMTP_PORT": "465"}
+MINE_MAIL = {"mailTo": [{"ipBlock": {"cidr": "10.9.9.9/32"}}]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "network", "peer", "port", "who"),
+    [
+        (SIGN_IN, {}, PUBLIC, 443, {"web", *CALLERS}),
+        (SIGN_IN, {}, PUBLIC6, 587, {"worker-judge"}),
+        (SIGN_IN, {}, PUBLIC, 25, set()),
+        (SIGN_IN, {}, PRIVATE, 443, set()),
+        (SIGN_IN, {}, PRIVATE, 587, set()),
+        (SIGN_IN, {}, METADATA, 443, set()),
+        (SIGN_IN, {}, MINE, 8443, {"web", *CALLERS}),
+        (SIGN_IN, MINE_MAIL, PRIVATE, 587, {"worker-judge"}),
+        (SIGN_IN, MINE_MAIL, PUBLIC, 587, set()),
+        (SIGN_IN | ELSEWHERE, {}, PUBLIC, 8443, {"web"}),
+        (SIGN_IN | ELSEWHERE, {}, PUBLIC, 443, set(CALLERS)),
+        (SIGN_IN | ELSEWHERE, {}, PUBLIC, 465, {"worker-judge"}),
+        ({"EVALSVC_SMTP_PORT": "465"}, MINE_MAIL, PRIVATE, 465, set()),
+    ],
+)
+def test_sign_in_opens_the_way_that_it_needs(
+    settings: Manifest, network: Manifest, peer: Peer, port: int, who: set[str]
+) -> None:
+    manifests = render(EVERYTHING | {"settings": settings, "networkPolicy": network})
+    policies = policy.of_kind(manifests, "NetworkPolicy")
+    labels = [pod["metadata"]["labels"] for _, pod in policy.pods(manifests)]
+
+    assert policy.faults(manifests) == []
+    assert {one["app.kubernetes.io/component"] for one in labels if reaches(policies, one, "egress", peer, port)} == who
+
+
 def test_only_the_check_reaches_web_from_here() -> None:
     manifests = render(EVERYTHING)
     policies = policy.of_kind(manifests, "NetworkPolicy")
