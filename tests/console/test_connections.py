@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.accounts.models import AuditEntry
 from evalsvc.reports.words import number_text
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
+from tests.console.trail import acts_of_people
 from tests.factories import ok
 from tests.judges.conftest import KEY, made, stub
 
@@ -24,11 +24,6 @@ def connections(caller: Caller) -> list[dict[str, Any]]:
     return found
 
 
-def audited(caller: Caller) -> list[str]:
-    rows = AuditEntry.objects.using("system").filter(account=caller.account, actor__startswith="user:").order_by("id")
-    return list(rows.values_list("action", flat=True))
-
-
 def test_one_is_made_and_its_key_is_never_shown(alice: Caller, admin: Visitor) -> None:
     sent = {**FORM, "price_input_per_million": "0.15", "price_output_per_million": "0.6", "daily_budget": "5"}
     answer = admin.post("connections/new", **sent, headers='{"X-Org": "org-secret"}', is_default="on")
@@ -38,7 +33,9 @@ def test_one_is_made_and_its_key_is_never_shown(alice: Caller, admin: Visitor) -
     assert (row["name"], row["daily_budget"], row["key_last4"], row["is_default"]) == ("house", 5.0, "wxyz", True)
     for path in ("connections", f"connections/{row['id']}", f"connections/{row['id']}/edit", ""):
         assert KEY not in admin.text(path) and "org-secret" not in admin.text(path), path
-    assert "ends in" in admin.text(f"connections/{row['id']}") and audited(alice) == ["connection.created"]
+    assert "ends in" in admin.text(f"connections/{row['id']}") and acts_of_people(alice.account) == [
+        "connection.created"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +95,7 @@ def test_a_judge_that_fails_stands_out_and_is_mended(alice: Caller, admin: Visit
     text = admin.text("connections")
     assert "edit them, then test" not in text and ">answers<" in text
     assert "judge fails" not in admin.text()
-    assert audited(alice) == ["connection.tested", "connection.changed", "connection.tested"]
+    assert acts_of_people(alice.account) == ["connection.tested", "connection.changed", "connection.tested"]
 
 
 def test_its_figures_are_the_api_s(alice: Caller, reader: Visitor, stub: RunningStub) -> None:
@@ -127,7 +124,7 @@ def test_it_is_switched_and_deleted_by_its_name(alice: Caller, admin: Visitor) -
     admin.post(f"{path}/delete", confirm=row["name"])
 
     assert connections(alice) == []
-    assert audited(alice) == ["connection.changed", "connection.changed", "connection.deleted"]
+    assert acts_of_people(alice.account) == ["connection.changed", "connection.changed", "connection.deleted"]
 
 
 def test_a_reader_changes_nothing_and_a_stranger_finds_nothing(
@@ -140,7 +137,7 @@ def test_a_reader_changes_nothing_and_a_stranger_finds_nothing(
     for act in ("edit", "switch", "delete"):
         assert editor.post(f"connections/{row['id']}/{act}", confirm=row["name"]).status_code == 403, act
     assert editor.post("connections/new", **FORM).status_code == 403
-    assert connections(alice) == [row] and audited(alice) == []
+    assert connections(alice) == [row] and acts_of_people(alice.account) == []
     for path in (row["id"], uuid.uuid4()):
         assert stranger.get(f"connections/{path}").status_code == 404
     assert row["name"] not in stranger.text("connections") and "Edit" not in reader.text(f"connections/{row['id']}")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts.models import AuditEntry
 from evalsvc.events.models import EventDelivery
 from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
+from tests.console.trail import acts_of_people
 from tests.events.conftest import nothing_is_due, server
 from tests.events.shapes import deliveries, new_endpoint, send_test_event, told, verified
 from tests.factories import ok
@@ -25,11 +25,6 @@ ACTS = ("edit", "rotate", "switch", "test", "again", "delete")
 def endpoints(caller: Caller) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = ok(caller.get("/v1/event-endpoints"))["event_endpoints"]
     return found
-
-
-def audited(caller: Caller) -> list[str]:
-    rows = AuditEntry.objects.using("system").filter(account=caller.account, actor__startswith="user:").order_by("id")
-    return list(rows.values_list("action", flat=True))
 
 
 def refusing(caller: Caller, server: Server, code: int = 503) -> dict[str, Any]:
@@ -53,7 +48,7 @@ def test_a_new_webhook_shows_its_secret_once(alice: Caller, admin: Visitor, serv
     admin.post(f"webhooks/{made['id']}/test")
     told()
     assert [event["type"] for event in verified(server, secret)] == ["endpoint.test"]
-    assert audited(alice) == ["event_endpoint.created", "event_endpoint.tested"]
+    assert acts_of_people(alice.account) == ["event_endpoint.created", "event_endpoint.tested"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +104,7 @@ def test_delivered_again_it_is_well(alice: Caller, editor: Visitor, server: Serv
 
     assert [one["status"] for one in deliveries(alice)] == ["delivered"]
     assert "does not deliver" not in editor.text() and ">delivers<" in editor.text("webhooks")
-    assert audited(alice) == ["event_deliveries.replayed"]
+    assert acts_of_people(alice.account) == ["event_deliveries.replayed"]
 
 
 def test_an_older_failure_is_not_forgotten_when_newer_ones_arrive(
@@ -164,7 +159,11 @@ def test_it_is_switched_off_and_on_and_deleted_by_its_address(alice: Caller, adm
     admin.post(f"{path}/delete", confirm=made["url"])
 
     assert endpoints(alice) == []
-    assert audited(alice) == ["event_endpoint.changed", "event_endpoint.changed", "event_endpoint.deleted"]
+    assert acts_of_people(alice.account) == [
+        "event_endpoint.changed",
+        "event_endpoint.changed",
+        "event_endpoint.deleted",
+    ]
 
 
 def test_a_reader_changes_nothing_and_an_editor_makes_none(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+
+from evalsvc.rest.problems import NotFound
 
 PAGE_KEYS = ("cursor", "page")
 """Where one is in a list; any other choice begins the list anew."""
@@ -75,3 +78,11 @@ def optional_address(view: str, *args: object, **query: object) -> str:
         return ""
     said = urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
     return f"{address}?{said}" if said else address
+
+
+def uuid_or_missing(text: str) -> uuid.UUID:
+    """Return the id that a form names. Raises NotFound for what is none, as for one that nobody has."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise NotFound from None

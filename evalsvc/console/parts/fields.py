@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+
+from django.http import HttpRequest
+
+from evalsvc.rest.problems import Problem
 
 Kind = Literal[
     "text", "number", "select", "datetime-local", "date", "checkbox", "textarea", "hidden", "email", "password", "file"
@@ -40,3 +44,21 @@ def filled(
     return [
         replace(field, value=values.get(field.name, field.value), error=found.get(field.name, "")) for field in fields
     ]
+
+
+def sent_fields(request: HttpRequest) -> dict[str, str]:
+    """Return what a form has sent: of each field the last value."""
+    return {name: value for name, value in request.POST.items() if isinstance(value, str)}
+
+
+def first_part(pointer: str) -> str:
+    """Return the field that a pointer of the API is about, where the form names it as the body does."""
+    return pointer.strip("/").partition("/")[0]
+
+
+def errors_at(problem: Problem, field_of: Callable[[str], str] = first_part) -> dict[str, str]:
+    """Return what was refused by its field, the first word on each; under "" what is about the form as a whole."""
+    found: dict[str, str] = {}
+    for error in problem.errors:
+        found.setdefault(field_of(error.pointer), error.detail)
+    return found or {"": problem.detail}

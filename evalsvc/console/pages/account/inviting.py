@@ -30,7 +30,7 @@ from evalsvc.accounts.signing_in.steps import begin
 from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
 from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.pages.account.members import ROLES
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 
@@ -49,7 +49,7 @@ def invite_page(request: PageRequest) -> HttpResponse:
         try:
             return _made(request)
         except Invalid as refused:
-            errors = {error.pointer.removeprefix("/"): error.detail for error in refused.errors}
+            errors = errors_at(refused)
     context = {"fields": _fields(request.POST, errors)}
     return render(request, "console/account/invite.html", context, status=422 if errors else 200)
 
@@ -138,7 +138,7 @@ def _as_new(request: HttpRequest, invited: Invited) -> HttpResponse:
     try:
         user = accept_as_new(invited=invited, name=request.POST.get("name", ""), password=password)
     except Invalid as refused:
-        errors = {error.pointer.removeprefix("/"): error.detail for error in reversed(refused.errors)}
+        errors = errors_at(refused)
         fields = _sign_up_fields({"name": request.POST.get("name", "")}, errors)
         return _shown(request, invited, "new", status=422, fields=fields)
     welcome = _welcome(request, invited)

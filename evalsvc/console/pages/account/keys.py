@@ -21,7 +21,7 @@ from evalsvc.console.pages.account.paging import newest_part
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import KEY, ApiCall
 from evalsvc.console.parts.confirming import is_confirmed
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
@@ -93,7 +93,7 @@ def new_key_page(request: PageRequest) -> HttpResponse:
         try:
             key, text = _issued(request.visitor, request.POST)
         except Invalid as refused:
-            errors = {error.pointer.removeprefix("/"): error.detail for error in refused.errors}
+            errors = errors_at(refused)
         else:
             shown = {"key": key, "text": str(text), "variable": KEY, "call": WHOAMI}
             return ShownOnce(request, "console/account/issued.html", shown, lands_at=reverse("console_keys"))

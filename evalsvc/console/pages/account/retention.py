@@ -15,7 +15,7 @@ from evalsvc.accounts.services import change_own_retention, change_retention
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
 from evalsvc.console.pages.account.limits import days_text
 from evalsvc.console.parts.confirming import is_confirmed
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled
 from evalsvc.evaluations.rollups.read import scores_before
 from evalsvc.evaluations.selectors import count_arrived_before
 from evalsvc.reports.words import number_text
@@ -73,7 +73,7 @@ def _keep(request: PageRequest, rule: Rule) -> dict[str, str]:
     try:
         change(account=visitor.account, actor=visitor.actor, **days)
     except Invalid as refused:
-        return {error.pointer.removeprefix("/"): error.detail for error in refused.errors}
+        return errors_at(refused)
     return {}
 
 

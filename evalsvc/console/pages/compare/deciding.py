@@ -17,7 +17,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, filled, sent_fields
 from evalsvc.console.parts.numbers import Number
 from evalsvc.experiments.reporting.words import level_text
 from evalsvc.gates.answers import GateOut, RuleResult
@@ -130,7 +130,7 @@ def gate_from_here(request: PageRequest) -> HttpResponse:
     except Problem as problem:
         errors = gate_errors(problem)
         metrics = request.POST.getlist("metric_name") or [request.POST.get("rule_metric", "")]
-        sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+        sent = sent_fields(request)
         context = {
             "fields": gate_fields(metrics, sent.get("rule_metric", ""), sent, errors),
             "sent": sent,

@@ -17,7 +17,7 @@ from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.json_fields import read_json_object
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled
 from evalsvc.judges.connections.bodies import ConnectionIn
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.models import Connection
@@ -103,10 +103,7 @@ def _fields(request: PageRequest) -> ConnectionFields:
 
 def _errors(exc: Exception) -> dict[str, str]:
     problem = as_problem(exc)
-    found: dict[str, str] = {}
-    for error in problem.errors if problem else ():
-        found.setdefault(error.pointer.strip("/").split("/")[0], error.detail)
-    return found or {"": problem.detail if problem else str(exc)}
+    return errors_at(problem) if problem else {"": str(exc)}
 
 
 def _values(row: Connection | None) -> Mapping[str, str]:

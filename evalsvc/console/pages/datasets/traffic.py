@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.pages.evaluations.listing import evaluator_options
+from evalsvc.console.parts.addresses import uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.datasets.extending import extend_dataset
@@ -116,7 +116,7 @@ def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersio
     if not examples:
         raise Invalid(FieldError("/examples", "No sample is like this: there is nothing to keep."))
     if post.get("dataset"):
-        dataset = get_dataset(account=visitor.account, id=_uuid(post["dataset"]))
+        dataset = get_dataset(account=visitor.account, id=uuid_or_missing(post["dataset"]))
         version, is_new = extend_dataset(
             account=visitor.account, dataset=dataset, examples=examples, actor=visitor.actor
         )
@@ -132,13 +132,6 @@ def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersio
         said = f"is there, with {version.n_examples} examples"
     messages.success(request, f"{version.dataset.name} {said}.")
     return version
-
-
-def _uuid(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise NotFound from None
 
 
 def _fields(account: Account, asked: Mapping[str, str]) -> list[FormField]:

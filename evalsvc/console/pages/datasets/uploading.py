@@ -18,7 +18,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, filled, sent_fields
 from evalsvc.datasets.importers.looking import UploadPreview, preview_upload
 from evalsvc.datasets.importers.reading import UPLOADED, Upload, read_upload
 from evalsvc.datasets.models import Dataset
@@ -111,7 +111,7 @@ def _form(
     text: str = "",
     errors: list[FieldError] | None = None,
 ) -> HttpResponse:
-    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    sent = sent_fields(request)
     if text and found:
         sent |= {"text": text, "format": found.format or ""}
     wrong = [*(errors or ()), *(found.errors if found else ())]

@@ -28,6 +28,7 @@ from evalsvc.console.pages.evaluations.saving import saveable, saved_chips
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import sent_fields
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.asked import read_filters
@@ -109,7 +110,7 @@ def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
     """Keep a label."""
     row = _wanted(request, id)
     try:
-        criteria = acts.label_in_form(account=request.visitor.account, row=row, sent=_sent(request))
+        criteria = acts.label_in_form(account=request.visitor.account, row=row, sent=sent_fields(request))
     except Invalid as problem:
         return _shown(request, row, label_errors=_words(problem))
     messages.success(
@@ -125,7 +126,7 @@ def keep_example(request: PageRequest, id: int) -> HttpResponse:
     row, visitor = _wanted(request, id), request.visitor
     try:
         version, is_new = acts.add_to_dataset(
-            account=visitor.account, row=row, sent=_sent(request), actor=visitor.actor
+            account=visitor.account, row=row, sent=sent_fields(request), actor=visitor.actor
         )
     except Invalid as problem:
         return _shown(request, row, dataset_errors=_words(problem))
@@ -133,10 +134,6 @@ def keep_example(request: PageRequest, id: int) -> HttpResponse:
     said = f"Added to {name}: version {version.number} has {version.n_examples} examples."
     messages.success(request, said if is_new else f"{name} has this example already, in version {version.number}.")
     return redirect("console_evaluation", row.pk)
-
-
-def _sent(request: PageRequest) -> dict[str, str]:
-    return {name: value for name, value in request.POST.items() if isinstance(value, str)}
 
 
 def _words(problem: Invalid) -> list[str]:
@@ -169,6 +166,6 @@ def _shown(request: PageRequest, row: Evaluation, **errors: list[str]) -> HttpRe
             "label_forms": acts.label_forms(account=account, row=row),
             "datasets": list(datasets),
             "gold": stored_sample(row.request).gold or "",
-            "sent": _sent(request),
+            "sent": sent_fields(request),
         }
     return render(request, "console/evaluations/detail.html", context, status=422 if any(errors.values()) else 200)

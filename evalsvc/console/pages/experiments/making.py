@@ -26,6 +26,7 @@ from evalsvc.console.pages.experiments.form_fields import (
 )
 from evalsvc.console.pages.experiments.json_fields import read_json_object
 from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import sent_fields
 from evalsvc.experiments.planning import PlannedExperiment, preview_experiment, read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.services import create_experiment
@@ -39,7 +40,7 @@ BUDGET = ("queries", "cost", "seconds")
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_experiment(request: PageRequest) -> HttpResponse:
     """Ask for an experiment; preview it, or make it."""
-    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    sent = sent_fields(request)
     n_configs, n_metrics = _count(sent, "n_configs", 2), _count(sent, "n_metrics", 1)
     if "add_config" in sent or "add_metric" in sent:
         n_configs = min(MOST_BLOCKS, n_configs + ("add_config" in sent))

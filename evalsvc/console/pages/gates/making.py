@@ -16,7 +16,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.compare.deciding import KINDS, gate_body_of, gate_errors, gate_fields, rule_limit
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, filled, sent_fields
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
@@ -101,7 +101,7 @@ def _errors(problem: Problem) -> dict[str, str]:
 
 def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str, str]) -> HttpResponse:
     account = request.visitor.account
-    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    sent = sent_fields(request)
     plans = list(list_plans(account=account)[:MOST_PLANS])
     options = [("", "what was captured"), *((str(one.pk), one.experiment.name) for one in plans)]
     context = {

@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
 from evalsvc.console.parts.addresses import moment_choice, with_zone
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.fields import FormField, errors_at
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, OF, IntervalAsk, read_query
 from evalsvc.projects.selectors import list_apps, list_projects
 from evalsvc.rest.problems import Invalid
@@ -94,7 +94,7 @@ def _checked(asked: Mapping[str, str]) -> tuple[IntervalAsk, dict[str, str]]:
     try:
         return read_query(asked), {}
     except Invalid as exc:
-        return DEFAULT, {error.pointer.strip("/"): error.detail for error in exc.errors}
+        return DEFAULT, errors_at(exc)
 
 
 def question_fields(question: HistoryQuestion, account: Account) -> list[FormField]:

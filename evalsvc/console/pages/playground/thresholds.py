@@ -17,7 +17,7 @@ from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.evaluations.listing import evaluator_options
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.experiments.reporting.words import level_text
@@ -63,10 +63,7 @@ def threshold_fields(account: Account, sent: Mapping[str, str], problem: Invalid
         ),
         FormField("level", "Level of the intervals", value="0.95"),
     )
-    errors: dict[str, str] = {}
-    for error in problem.errors if problem else ():
-        errors.setdefault(_field_of(error.pointer), error.detail)
-    return filled(fields, sent, errors)
+    return filled(fields, sent, errors_at(problem, _field_of) if problem else {})
 
 
 def _field_of(pointer: str) -> str:

@@ -20,6 +20,7 @@ from evalsvc.console.pages.playground.running import TriedSample, run_again, run
 from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, opened_bench, sent_bench
 from evalsvc.console.pages.profiles.reading import UnreadableJson
 from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import sent_fields
 from evalsvc.console.parts.numbers import Number
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.rest.problems import Invalid, Problem
@@ -37,7 +38,7 @@ def playground_page(request: PageRequest) -> HttpResponse:
         with account_scope(account.pk):
             bench = opened_bench(account, request.GET.dict())
         return _shown(request, bench)
-    bench = sent_bench(_sent(request))
+    bench = sent_bench(sent_fields(request))
     if request.POST.get("more"):
         return _shown(request, bench)
     try:
@@ -58,10 +59,6 @@ def run_page(request: PageRequest, id: int) -> HttpResponse:
     is_part = request.headers.get("HX-Request") == "true"
     template = "console/playground/results.html" if is_part else "console/playground/run.html"
     return render(request, template, {"tried": tried})
-
-
-def _sent(request: PageRequest) -> dict[str, str]:
-    return {name: value for name, value in request.POST.items() if isinstance(value, str)}
 
 
 def _shown(
@@ -107,7 +104,7 @@ def _call(bench: Bench) -> ApiCall:
 def threshold_page(request: PageRequest) -> HttpResponse:
     """Choose a threshold by labels. Readers may look; who makes a revision of it is an editor."""
     visitor = request.visitor
-    sent = {name: value for name, value in {**request.GET.dict(), **_sent(request)}.items() if isinstance(value, str)}
+    sent = request.GET.dict() | sent_fields(request)
     if sent.get("apply") and not (request.method == "POST" and visitor.may_edit):
         raise PageRefused(403, "Your role does not allow it", "An editor makes revisions.")
     context: dict[str, Any] = {

@@ -30,7 +30,7 @@ from evalsvc.console.pages.profiles.reading import indented
 from evalsvc.console.pages.profiles.revisions import setting_changes
 from evalsvc.console.parts.addresses import whole_choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.confirming import is_confirmed_or_told
 from evalsvc.console.parts.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -195,9 +195,7 @@ def archive_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Take a profile out of use, once its name was typed."""
     visitor = request.visitor
     profile = get_profile(account=visitor.account, id=id)
-    if not is_confirmed(request, profile.name):
-        messages.error(request, "Nothing was archived: the name that was typed is another one.")
-    else:
+    if is_confirmed_or_told(request, profile.name):
         archive_profile(account=visitor.account, profile=profile, now=timezone.now(), actor=visitor.actor)
         messages.success(request, f"The profile {profile.name} is archived. Its scores and revisions are kept.")
     return redirect("console_profile", profile.pk)

@@ -10,9 +10,7 @@ from django.views.decorators.http import require_POST
 from evalsvc.comparisons.selectors import get_comparison
 from evalsvc.comparisons.services import delete_comparison, stop_comparison
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.parts.confirming import is_confirmed
-
-OTHER_NAME = "Nothing was done: the name that was typed is another one."
+from evalsvc.console.parts.confirming import is_confirmed_or_told
 
 
 @require_POST
@@ -21,9 +19,9 @@ def stop_ranking(request: PageRequest, id: int) -> HttpResponse:
     """Judge no more; what is judged stays, and is ranked."""
     visitor = request.visitor
     row = get_comparison(account=visitor.account, id=id)
-    if not is_confirmed(request, row.name):
-        messages.error(request, OTHER_NAME)
-    elif row.state != row.State.RUNNING:
+    if not is_confirmed_or_told(request, row.name):
+        return redirect("console_ranking", id)
+    if row.state != row.State.RUNNING:
         messages.warning(request, f"{row.name} has ended already: it is {row.state}.")
     else:
         stop_comparison(account=visitor.account, id=id, actor=visitor.actor)
@@ -37,8 +35,7 @@ def delete_ranking(request: PageRequest, id: int) -> HttpResponse:
     """Delete a ranking with its judgements."""
     visitor = request.visitor
     row = get_comparison(account=visitor.account, id=id)
-    if not is_confirmed(request, row.name):
-        messages.error(request, OTHER_NAME)
+    if not is_confirmed_or_told(request, row.name):
         return redirect("console_ranking", id)
     delete_comparison(account=visitor.account, id=id, actor=visitor.actor)
     messages.success(request, f"{row.name} is deleted, with its judgements. The experiment and its outputs stay.")

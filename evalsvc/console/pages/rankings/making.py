@@ -19,7 +19,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.form_fields import field_source
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled, sent_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_plan, list_plans
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, as_problem
@@ -48,7 +48,7 @@ def new_ranking(request: PageRequest) -> HttpResponse:
     """Ask who is to be compared by whom, or begin."""
     if request.method != "POST":
         return _form(request, {"experiment": request.GET.get("experiment", "")[:20], "judge": "metric"})
-    sent = {name: value.strip() for name, value in request.POST.items() if isinstance(value, str)}
+    sent = {name: value.strip() for name, value in sent_fields(request).items()}
     visitor = request.visitor
     try:
         body = checked(ComparisonIn(data=_body(sent)))
@@ -63,8 +63,7 @@ def new_ranking(request: PageRequest) -> HttpResponse:
         problem = as_problem(exc)
         if problem is None or isinstance(problem, NotFound):
             raise
-        found = {_field(error.pointer): error.detail for error in problem.errors} or {"": problem.detail}
-        return _form(request, sent, found)
+        return _form(request, sent, errors_at(problem, _field))
     enqueue_comparison_after_commit(visitor.account.pk, made.pk)
     if is_added:
         enqueue_after_commit()

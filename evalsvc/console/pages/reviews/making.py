@@ -30,6 +30,7 @@ from evalsvc.console.pages.reviews.form_fields import (
 from evalsvc.console.pages.reviews.linking import LINKS_ONCE, days_of, issued_links
 from evalsvc.console.pages.reviews.page import shown_review
 from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.fields import errors_at, sent_fields
 from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.projects.services import remember_project
@@ -60,7 +61,7 @@ def new_review(request: PageRequest) -> HttpResponse:
     """Ask for a review, or make it; the filters of evaluations stay in the address."""
     if request.method != "POST":
         return _form(request, _begun(request))
-    sent: Sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    sent: Sent = sent_fields(request)
     try:
         # What cannot be made leaves no question behind.
         with transaction.atomic(using=current_role()):
@@ -74,7 +75,7 @@ def new_review(request: PageRequest) -> HttpResponse:
         problem = as_problem(exc)
         if problem is None:
             raise
-        errors = {_field(error.pointer): error.detail for error in problem.errors} or {"": problem.detail}
+        errors = errors_at(problem, _field)
         return _form(request, sent, errors)
     messages.success(request, f"{review.name} is there, with {review.n_items} items.")
     if issued:

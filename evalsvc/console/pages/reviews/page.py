@@ -18,9 +18,10 @@ from evalsvc.console.once import ShownOnce, done_once
 from evalsvc.console.pages.reviews.found import agreement_table, estimates_table, items_table
 from evalsvc.console.pages.reviews.linking import LINKS_ONCE, issued_links, link_fields, shown_links
 from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
-from evalsvc.console.parts.addresses import choice
+from evalsvc.console.parts.addresses import choice, uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.confirming import is_confirmed_or_told
+from evalsvc.console.parts.fields import sent_fields
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.reviews.links import revoke_link
 from evalsvc.reviews.models import Review
@@ -93,24 +94,29 @@ def act_on_review(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     if act == "link":
         return done_once(request, partial(_link, request, review), LINKS_ONCE)
     if act == "revoke":
-        revoke_link(account=visitor.account, review_id=id, id=_uuid(request.POST.get("link", "")), actor=visitor.actor)
+        link = uuid_or_missing(request.POST.get("link", ""))
+        revoke_link(account=visitor.account, review_id=id, id=link, actor=visitor.actor)
         messages.success(request, "The link is ended: the next thing that its holder does is refused.")
     elif act not in ("close", "delete"):
         raise NotFound
-    elif not is_confirmed(request, review.name):
-        messages.error(request, "That is another name. Nothing was done.")
-    elif act == "close":
-        close_review(account=visitor.account, id=id, actor=visitor.actor)
-        messages.success(request, f"{review.name} is closed. What was answered stays.")
-    else:
-        delete_review(account=visitor.account, id=id, actor=visitor.actor)
-        messages.success(request, f"{review.name} is deleted. The labels that it made stay.")
-        return redirect("console_reviews")
+    elif is_confirmed_or_told(request, review.name):
+        return _ended(request, review, act)
     return redirect("console_review", id)
 
 
+def _ended(request: PageRequest, review: Review, act: str) -> HttpResponse:
+    visitor = request.visitor
+    if act == "close":
+        close_review(account=visitor.account, id=review.pk, actor=visitor.actor)
+        messages.success(request, f"{review.name} is closed. What was answered stays.")
+        return redirect("console_review", review.pk)
+    delete_review(account=visitor.account, id=review.pk, actor=visitor.actor)
+    messages.success(request, f"{review.name} is deleted. The labels that it made stay.")
+    return redirect("console_reviews")
+
+
 def _link(request: PageRequest, review: Review) -> HttpResponse:
-    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    sent = sent_fields(request)
     try:
         issued = issued_links(request, review, [sent.get("name", "")], sent.get("days", ""))
     except NotFound:
@@ -119,10 +125,3 @@ def _link(request: PageRequest, review: Review) -> HttpResponse:
         errors = {error.pointer.strip("/"): error.detail for error in problem.errors} or {"name": problem.detail}
         return shown_review(request, review, "links", sent=sent, errors=errors)
     return shown_review(request, review, "links", issued=issued)
-
-
-def _uuid(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise NotFound from None

@@ -24,6 +24,7 @@ from evalsvc.console.pages.reviews.entering import (
     queue_refused,
     reviewer_of,
 )
+from evalsvc.console.parts.fields import sent_fields
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.reviews.answering import answer_item, lease_item, skip_item, take_back
 from evalsvc.reviews.forms import item_form, said_in_form
@@ -105,7 +106,7 @@ def _page(
 
 
 def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
-    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    sent = sent_fields(request)
     action = sent.get("action", "answer")
     if action == "undo":
         row = take_back(account=who.account, review_id=id, reviewer=who.name)

@@ -16,7 +16,7 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled, first_part, sent_fields
 from evalsvc.events.bodies import EventEndpointIn
 from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.events.selectors import get_endpoint
@@ -87,11 +87,11 @@ def sent_webhook(request: PageRequest) -> dict[str, Any]:
 
 def _errors(exc: Exception) -> dict[str, str]:
     problem = as_problem(exc)
-    found: dict[str, str] = {}
-    for error in problem.errors if problem else ():
-        parts = error.pointer.strip("/").split("/")
-        found.setdefault(parts[1] if parts[0] == "rules" and len(parts) > 1 else parts[0], error.detail)
-    return found or {"": problem.detail if problem else str(exc)}
+    return errors_at(problem, _field) if problem else {"": str(exc)}
+
+
+def _field(pointer: str) -> str:
+    return first_part(pointer.removeprefix("/rules"))
 
 
 def _values(row: EventEndpoint | None) -> Mapping[str, str]:
@@ -103,7 +103,7 @@ def _values(row: EventEndpoint | None) -> Mapping[str, str]:
 
 
 def _form(request: PageRequest, row: EventEndpoint | None, errors: Mapping[str, str]) -> HttpResponse:
-    sent = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    sent = sent_fields(request)
     values = sent if request.method == "POST" else _values(row)
     types = [FormField(type.value, f"{type.value}: {type.label}", "checkbox") for type in EventType]
     path = "/v1/event-endpoints" if row is None else f"/v1/event-endpoints/{row.pk}"
