@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from tests.admin.conftest import join, key_of, new_user
+from tests.comparisons.shapes import answered, compare, work_off
 from tests.console.comparing import raced
 from tests.console.evaluations import judged
 from tests.evaluations.histories import insert
@@ -88,6 +89,13 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("webhooks/{webhook}/edit", "admin"),
     ("reviews/new", "editor"),
     ("rankings", "reader"),
+    ("rankings/{ranking}", "reader"),
+    ("experiments/{experiment}/delete", "editor"),
+    ("experiments/{experiment}/configs/{candidate}/clone", "editor"),
+    ("experiments/{experiment}/configs/{candidate}/delete", "editor"),
+    ("datasets/{dataset}/delete", "editor"),
+    ("evaluations?app=nowhere&evaluator=gone-1", "reader"),
+    ("evaluations?q=tower&in=output&period=24h", "reader"),
     ("rankings/new", "editor"),
     ("reviews/{review}?tab=items", "reader"),
     ("reviews/{review}?tab=links", "reader"),
@@ -169,6 +177,13 @@ def gated(caller: Any) -> Found:
     return {"gate": ask(caller, {"history": history}, {"metric": "pass", "at_least": 0.5}, name="traffic")["id"]}
 
 
+def ranked(caller: Any) -> Found:
+    """A ranking of two configs that is done."""
+    made = compare(caller, answered(caller))
+    work_off(caller, made)
+    return {"ranking": made["id"]}
+
+
 # What must be in the account for the pages above: called once with the caller; returns names for the addresses.
 FURNISHERS: tuple[Callable[[Any], Found], ...] = (
     scores,
@@ -181,3 +196,5 @@ FURNISHERS: tuple[Callable[[Any], Found], ...] = (
     judges,
     gated,
 )
+if os.environ.get("EVALSVC_ALL_PAGES"):
+    FURNISHERS += (ranked,)

@@ -7,6 +7,7 @@ each other role.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -24,17 +25,26 @@ WITHOUT_DATA = """() => {
 }"""
 
 
-@pytest.mark.parametrize("signed", ROLES, indirect=True)
-def test_it_is_for_everyone(signed: Signed, request: pytest.FixtureRequest) -> None:
-    role = request.node.callspec.params["signed"]
-    for width, theme in LOOKS if WHOLE or role == "admin" else LOOKS[2:3]:
+def combinations() -> list[Any]:
+    """Who looks, in which widths and themes: one test of each, where all are looked at."""
+    if WHOLE:
+        return [pytest.param(role, [look], id=f"{role}-{look[0]}-{look[1]}") for role in ROLES for look in LOOKS]
+    return [pytest.param(role, LOOKS if role == "admin" else LOOKS[2:3], id=role) for role in ROLES]
+
+
+@pytest.mark.timeout(900 if WHOLE else 300)
+@pytest.mark.parametrize(("signed", "looks"), combinations(), indirect=["signed"])
+def test_it_is_for_everyone(signed: Signed, looks: list[tuple[int, str]], request: pytest.FixtureRequest) -> None:
+    role, wrong = request.node.callspec.params["signed"], []
+    for width, theme in looks:
         signed.page.set_viewport_size({"width": width, "height": 900})
         signed.page.emulate_media(color_scheme=theme)
         for path in pages_for(role):
             answer = signed.open(path)
             assert answer.status == 200, path
-            assert wrong_with(signed.page) == [], (path, width, theme)
+            wrong += [(path, width, theme, one) for one in wrong_with(signed.page)]
             signed.browser.assert_quiet()
+    assert wrong == []
 
 
 def test_it_is_light(signed: Signed) -> None:
