@@ -31,10 +31,11 @@ handler403 = "evalsvc.rest.problems.forbidden"
 handler404 = "evalsvc.rest.problems.not_found"
 handler500 = "evalsvc.rest.problems.server_error"
 
-# In the order in which they are tried: what is called most comes first.
+# In the order in which they are tried: what is called most comes first; `ops` before the console, whose last address
+# takes whatever is below /console/.
 APPS = (
-    evaluations, console, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry,
-    calibrations, prompts, events, comparisons, reviews, gates, benchmarks, reports, ops,
+    evaluations, ops, console, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry,
+    calibrations, prompts, events, comparisons, reviews, gates, benchmarks, reports,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),
