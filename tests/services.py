@@ -9,11 +9,14 @@ import atexit
 import contextlib
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -52,15 +55,65 @@ def copy_database(admin_url: str, name: str, copy: str) -> None:
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*map(sql.Identifier, (copy, name))))
 
 
-def start() -> None:
-    """Start PostgreSQL and Valkey, migrate, and set Django up."""
+TEMPLATE = "EVALSVC_TESTS_TEMPLATE"
+"""Names the folder of stopped, migrated servers that the processes of one run copy."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Start the servers before anything reads the settings. A process that only hands tests to others needs none."""
+    if os.environ.get("EVALSVC_TEST_SERVICES", "1") == "0":
+        return
+    hands_out = getattr(early_config.known_args_namespace, "numprocesses", None)
+    if hands_out and "PYTEST_XDIST_WORKER" not in os.environ:
+        leave_template()
+    else:
+        start()
+
+
+def leave_template() -> None:
+    """Migrate once for all processes of this run, which takes each of them 10 s."""
     from evalsvc.local.embedded.throwaway import throwaway
-    from evalsvc.local.embedded.urls import database_name
+
+    home = _new_home()
+    with throwaway(home) as made:
+        configure(made)
+        migrate(made)
+    os.environ[TEMPLATE] = str(home)
+
+
+def start() -> None:
+    """Start PostgreSQL and Valkey, migrated, and set Django up."""
+    from evalsvc.local.embedded.throwaway import throwaway
 
     global servers
-    servers = _stack.enter_context(throwaway())
+    template = os.environ.get(TEMPLATE)
+    home = _new_home()
+    if template:
+        # With its owners: PostgreSQL refuses files of somebody else's.
+        subprocess.run(["cp", "-a", f"{template}/.", str(home)], check=True)
+    servers = _stack.enter_context(throwaway(home))
+    configure(servers)
+    if not template:
+        migrate(servers)
+    import django
+
+    django.setup()
+    look_through_static_files_once()
+    # Threads of this process must not report, after pytest's summary, that the servers are gone.
+    _stack.callback(logging.disable)
+
+
+def _new_home() -> Path:
+    home = Path(tempfile.mkdtemp(prefix="evalsvc-home-"))
+    _stack.callback(shutil.rmtree, home, ignore_errors=True)
+    return home
+
+
+def configure(services: Any) -> None:
+    """Put into the environment what the settings need."""
     home = _stack.enter_context(tempfile.TemporaryDirectory(prefix="evalsvc-tests-"))
-    os.environ.update(servers.env)
+    os.environ.update(services.env)
     os.environ.update(
         {
             "DJANGO_SETTINGS_MODULE": "evalsvc.settings",
@@ -74,20 +127,16 @@ def start() -> None:
             "EVALSVC_WORK_LEASE_SECONDS": "3",
         }
     )
+
+
+def migrate(services: Any) -> None:
+    """Migrate the database, and keep a copy for tests that need one of their own."""
+    from evalsvc.local.embedded.urls import database_name
+
     command = [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0"]
     subprocess.run(command, cwd=CHECKOUT, check=True)
     # Before anybody connects, which a copy does not bear.
-    copy_database(servers.postgres.url, database_name(servers.postgres.url), MIGRATED)
-    import django
-
-    django.setup()
-    look_through_static_files_once()
-    # Threads of this process must not report, after pytest's summary, that the servers are gone.
-    _stack.callback(logging.disable)
+    copy_database(services.postgres.url, database_name(services.postgres.url), MIGRATED)
 
 
 servers: Any = None
-
-
-if os.environ.get("EVALSVC_TEST_SERVICES", "1") != "0":
-    start()
