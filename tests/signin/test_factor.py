@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import pytest
+from django.db import connections
 from django.test import Client
 
 from evalsvc.accounts.signing_in.factors import factor_of
@@ -86,6 +88,30 @@ def test_a_recovery_code_is_good_once(guarded: Somebody) -> None:
     assert guarded.send_code(guarded.codes[4], second).status_code == 302
     found = factor_of(guarded.user)
     assert found is not None and found.n_codes == 8
+
+
+@pytest.mark.parametrize("kind", ["app", "recovery"])
+def test_of_two_who_send_one_code_at_once_one_gets_in(guarded: Somebody, kind: str) -> None:
+    from evalsvc.accounts.signing_in.factors import take_code
+
+    assert guarded.app is not None
+    code = guarded.app.code() if kind == "app" else guarded.codes[0]
+    gate, taken = threading.Barrier(4), []
+
+    def send() -> None:
+        gate.wait()
+        try:
+            taken.append(take_code(user=guarded.user, code=code))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=send) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(one is not None for one in taken) == [False, False, False, True]
 
 
 def test_ten_wrong_codes_close_the_door_wherever_they_come_from(guarded: Somebody, alice: Caller) -> None:

@@ -67,6 +67,24 @@ def test_unknown_people_are_locked_alike(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [nobody.sign_in("wrong").status_code for _ in range(11)] == [200] * 10 + [429]
 
 
+@pytest.mark.parametrize("sent", [{"username": "a\0b@example.com"}, {"username": "\0"}, {"password": "x\0y"}])
+def test_what_the_database_takes_no_text_of_is_refused_alike(ann: Somebody, sent: dict[str, str]) -> None:
+    answer = ann.client.post(SIGN_IN, {"username": ann.user.email, "password": "wrong", **sent})
+
+    assert answer.status_code == 200 and "do not match" in answer.content.decode()
+
+
+def test_a_counter_that_ends_during_an_attempt_does_not_stay_for_good(ann: Somebody) -> None:
+    """It would lock an office that shares an address for ever, after a hundred failures of years."""
+    from evalsvc.accounts.access.signin import clear_failures, lockout_counters
+    from evalsvc.infra.redis import shared_client
+
+    counters = lockout_counters(ann.user.email, ann.ip)
+    clear_failures(counters)
+
+    assert all(shared_client().ttl(key) != -1 for key in counters)
+
+
 def test_a_success_clears_earlier_failures(ann: Somebody) -> None:
     from evalsvc.accounts.access.signin import lockout_counters
     from evalsvc.infra.redis import shared_client
@@ -119,6 +137,14 @@ def test_a_session_of_before_is_not_taken_over(ann: Somebody) -> None:
     ann.sign_in()
 
     assert ann.client.session.session_key != session.session_key
+
+
+def test_a_sign_out_from_elsewhere_is_refused(ann: Somebody) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ann.user)
+
+    assert (strict.post("/admin/logout/").status_code, strict.get("/admin/logout/").status_code) == (403, 405)
+    assert is_signed_in(strict)
 
 
 def test_the_admin_has_no_door_of_its_own(ann: Somebody) -> None:

@@ -182,6 +182,18 @@ def test_it_is_linked_where_the_operator_says_so(ben: Visitor, alice: Caller, ch
     assert not is_signed_in(before) and "password.ended" in trail_of(charlie, user)
 
 
+@pytest.mark.parametrize("said", ["\u212aen{}", "ken{}\n", "ken{} ", "no address", "ken{}, x@example.com"])
+def test_an_address_that_only_looks_like_somebodys_is_refused(ben: Visitor, said: str) -> None:
+    """The sign of Kelvin is k in small letters: its owner has another mailbox than Ken."""
+    domain = f"@{ben.email}"
+    ken = User.objects.create_user(f"ken{domain}", PASSWORD, is_staff=True)
+    ben.know(email=said.format(domain))
+    with override_settings(OIDC_LINK_BY_EMAIL=True):
+        assert_refused(ben.sign_in(), "cannot be one here")
+
+    assert User.objects.get(pk=ken.pk).has_usable_password() and not is_signed_in(ben.client)
+
+
 def test_it_becomes_no_operator(ben: Visitor) -> None:
     User.objects.create_user(ben.email, is_staff=True, is_superuser=True)
     with override_settings(OIDC_LINK_BY_EMAIL=True):

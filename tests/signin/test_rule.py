@@ -118,6 +118,15 @@ def test_the_codes_lead_on_to_the_page_that_was_asked_for(ann: Somebody, require
     assert 'href="/console/limits">I have copied them' in page
 
 
+def test_the_codes_lead_to_no_other_site(ann: Somebody, required: Caller) -> None:
+    ann.enter()
+    for wanted in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
+        page = ann.client.get(FACTOR, {"next": wanted}).content.decode()
+        assert f'<input type="hidden" name="next" value="{YOU}">' in page
+    give_factor(ann.user)
+    assert ann.client.get(FACTOR, {"next": "//evil.example"})["Location"] == YOU
+
+
 def test_it_cannot_be_switched_off_meanwhile(guarded: Somebody, required: Caller, admin: Person) -> None:
     guarded.enter()
     assert "It stays on" in guarded.client.get(YOU).content.decode()

@@ -108,6 +108,8 @@ def clear_failures(counters: dict[str, int]) -> None:
     try:
         with shared_client().pipeline(transaction=True) as pipe:
             pipe.delete(own)
+            # Where it has ended since the attempt, a counter that never ends would come of it.
+            pipe.set(of_ip, 0, ex=LOCK_SECONDS, nx=True)
             pipe.decr(of_ip)
             pipe.execute()
     except RedisError:

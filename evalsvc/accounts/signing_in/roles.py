@@ -11,6 +11,8 @@ from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.membership import RANKS
@@ -22,6 +24,7 @@ from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 GIVEN = "memberships"
+MAX_EMAIL = 254
 ACTOR = "provider"
 
 
@@ -74,7 +77,7 @@ def _identity(claims: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
-    email = str(claims["email"]).lower()
+    email = _email_of(claims)
     user = User.objects.filter(email=email).first()
     if user is not None and (user.is_superuser or not settings.OIDC_LINK_BY_EMAIL):
         raise ProviderRefused("There is somebody with your e-mail address here already, who signs in by password.")
@@ -90,6 +93,21 @@ def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
             return SocialAccount.objects.create(user=user, **_identity(claims), extra_data={GIVEN: {}})
     except IntegrityError:
         raise ProviderRefused("You are signing in twice at this moment. Try again.") from None
+
+
+def _email_of(claims: Mapping[str, Any]) -> str:
+    """Return the address in small letters.
+
+    Of ASCII alone: other letters become ASCII in lower case, as the sign of Kelvin does, and another person's address.
+    """
+    email = str(claims["email"])
+    try:
+        validate_email(email)
+    except ValidationError:
+        email = ""
+    if not email or not email.isascii() or len(email) > MAX_EMAIL:
+        raise ProviderRefused(f"What {settings.OIDC_LABEL} says is your e-mail address cannot be one here.")
+    return email.lower()
 
 
 def _give(identity: SocialAccount, wanted: Mapping[str, str]) -> None:

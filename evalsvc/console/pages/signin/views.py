@@ -46,7 +46,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Ask for e-mail address and password."""
     if request.method != "POST":
         return _sign_in_form(request)
-    email, password = request.POST.get("username", "").strip(), request.POST.get("password", "")
+    email, password = sent_email(request), request.POST.get("password", "")
     try:
         user = steps.check_password(request, email=email, password=password)
     except LockedOut as locked:
@@ -69,6 +69,11 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     except LockedOut as locked:
         return too_many(_code_form(request, str(locked), status=429), locked)
     return steps.finish(request, stage, kind) if kind else _code_form(request, WRONG_CODE)
+
+
+def sent_email(request: HttpRequest) -> str:
+    """Return the address of a form; PostgreSQL takes no text with a NUL in it."""
+    return request.POST.get("username", "").replace("\0", "").strip()[:254]
 
 
 def too_many(response: HttpResponse, locked: LockedOut) -> HttpResponse:
