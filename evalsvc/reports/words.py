@@ -11,6 +11,8 @@ from evalsvc.experiments.reporting.words import level_text
 from evalsvc.rest.answering.rendering import dumps
 
 NOTHING = "—"
+WHOLE = 1e7
+"""Below it a mean without decimals is written whole; counts are, however large."""
 OF_CHATS = {"output", "model", "finish_reason"}
 """What an answer of a model is stored with: people read its text."""
 WORDS = {"better": "better", "worse": "worse", "may be chance": "may be chance"}
@@ -34,7 +36,7 @@ def number_text(value: Any, digits: int = 4) -> str:
         return NOTHING
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    if isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
+    if isinstance(value, int) or (value == int(value) and abs(value) < WHOLE):
         return f"{value:,.0f}".replace(",", "\u202f")
     return f"{value:.{digits}g}"
 

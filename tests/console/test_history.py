@@ -270,3 +270,9 @@ def test_equal_scores_are_no_certainty(alice: Caller, reader: Visitor) -> None:
         assert ends in text and "[1, 1]" not in text
     compared = shown(reader, **{"vs.before": "2000-01-01T00:00:00+00:00"})
     assert "[0, 0]" not in compared
+
+
+def test_a_large_mean_is_written_like_its_interval(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1e11, 2e11, 4e11] * 4, evaluator_id="external:large", profile_name="")
+    text = reader.text("histories")
+    assert "2.333e+11" in text and "000\u202f000" not in text
