@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.selectors import config_names_of, outcome_rows
+from evalsvc.experiments.definition.checks.clusters import read_cluster
+from evalsvc.experiments.inference.clusters.counting import clusters_of
 from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.stats.ranking.clusters import (
+    over_clusters,
+    overall_rates_over_clusters,
+    share_over_clusters,
+    win_rates_over_clusters,
+)
 from evalsvc.stats.ranking.davidson import PENALTY
 from evalsvc.stats.ranking.elo import ORDERS, elo
-from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, Matches
+from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, IntArray, Matches
 from evalsvc.stats.ranking.ranking import Ranking, rank
 from evalsvc.stats.ranking.rates import Rate, overall_rates, share_over_examples, win_rates
 
 OUTCOMES: dict[str | None, int] = {"first": FIRST, "tie": TIE, "second": SECOND}
 METHOD = "bradley-terry-davidson, bayesian bootstrap over examples"
-FEW_EXAMPLES = 30
+OVER_CLUSTERS = "bradley-terry-davidson, bayesian bootstrap over clusters"
+FEW = 30
 Json = dict[str, Any]
 Outcomes = Sequence[tuple[int, int, int, str | None, bool | None]]
 
@@ -32,26 +41,78 @@ def matches_of(comparison: OutputComparison, rows: Outcomes) -> Matches:
     return Matches.of(len(place), played)
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What is judged so far. `clusters` has the cluster of each judgement; None where examples share nothing."""
+
+    matches: Matches
+    clusters: IntArray | None
+
+    @property
+    def drawn(self) -> Matches:
+        """The judgements by what is drawn: clusters, else examples."""
+        return self.matches if self.clusters is None else over_clusters(self.matches, self.clusters)
+
+    def overall_rates(self, level: float, seed: int) -> list[Rate | None]:
+        """Return each config's win rate against all others."""
+        if self.clusters is None:
+            return overall_rates(self.matches, level)
+        return overall_rates_over_clusters(self.matches, self.clusters, level=level, seed=seed)
+
+    def win_rates(self, level: float, seed: int) -> dict[tuple[int, int], Rate]:
+        """Return the win rate of each judged pair's first config."""
+        if self.clusters is None:
+            return win_rates(self.matches, level)
+        return win_rates_over_clusters(self.matches, self.clusters, level=level, seed=seed)
+
+
+def read_judged(comparison: OutputComparison, rows: Outcomes) -> Judged:
+    """Return the judgements, with the clusters of the plan where it names any."""
+    return Judged(matches_of(comparison, rows), _clusters(comparison, [row[0] for row in rows]))
+
+
+def _clusters(comparison: OutputComparison, positions: Sequence[int]) -> IntArray | None:
+    """Return the cluster of each position.
+
+    What was ranked over examples by an earlier version stays so, with a note: it is what people have been told.
+    """
+    if comparison.ranking is not None and comparison.ranking.get("method") == METHOD:
+        return None
+    cluster_by = _cluster_by(comparison)
+    if cluster_by is None:
+        return None
+    of = clusters_of(comparison.experiment_id, read_cluster(cluster_by)).of
+    return np.array(of[list(positions)], dtype=np.int64)
+
+
+def _cluster_by(comparison: OutputComparison) -> str | None:
+    plans = ExperimentPlan.objects.filter(pk=comparison.experiment_id)
+    return plans.values_list("cluster_by", flat=True).first()
+
+
 def ranking_view(comparison: OutputComparison) -> Json:
     """Return the ranking of what is judged so far, the strongest first."""
     rows = outcome_rows(comparison)
-    matches = matches_of(comparison, rows)
-    ranking = rank(matches, level=comparison.level, seed=_seed(comparison))
+    all_of_it = read_judged(comparison, rows)
+    drawn = all_of_it.drawn
+    ranking = rank(drawn, level=comparison.level, seed=_seed(comparison))
     names = [config_names_of(comparison).get(config, str(config)) for config in comparison.configs]
+    over = all_of_it.clusters is not None
     return {
         "level": comparison.level,
         "covers": "new_data",
-        "method": METHOD,
+        "method": OVER_CLUSTERS if over else METHOD,
         "penalty": PENALTY,
         "tie_parameter": ranking.tie_parameter,
-        "n_examples": matches.n_examples,
+        "n_examples": all_of_it.matches.n_examples,
+        **({"n_clusters": drawn.n_examples} if over else {}),
         "n_judgements": len(rows),
         "n_together": int(np.triu(ranking.graph.same, 1).sum()),
         "groups": [[names[i] for i in group] for group in ranking.graph.groups()],
-        "notes": _notes(comparison, matches, ranking),
-        "places": [_place(comparison, names, matches, ranking, i) for i in ranking.order],
-        "pairs": _pairs(names, matches, ranking),
-        "flips": _flips(comparison, rows),
+        "notes": _notes(comparison, all_of_it, ranking),
+        "places": _places(comparison, names, all_of_it, ranking),
+        "pairs": _pairs(names, all_of_it, ranking, _seed(comparison)),
+        "flips": _flips(comparison, rows, all_of_it.clusters),
     }
 
 
@@ -71,39 +132,47 @@ def _seed(comparison: OutputComparison) -> int:
     return abs(comparison.seed)
 
 
-def _notes(comparison: OutputComparison, matches: Matches, ranking: Ranking) -> list[str]:
+def _notes(comparison: OutputComparison, all_of_it: Judged, ranking: Ranking) -> list[str]:
     found = []
     if len(ranking.graph.groups()) > 1:
         found.append("not_connected")
-    if 0 < matches.n_examples < FEW_EXAMPLES:
-        found.append("few_examples")
+    if 0 < all_of_it.drawn.n_examples < FEW:
+        found.append("few_examples" if all_of_it.clusters is None else "few_clusters")
     if comparison.design == OutputComparison.Design.ACTIVE:
         found.append("pairs_were_chosen_by_results")
-    if ExperimentPlan.objects.filter(pk=comparison.experiment_id, cluster_by__isnull=False).exists():
+    if all_of_it.clusters is None and _cluster_by(comparison) is not None:
         found.append("not_over_clusters")
     if any(place.strength is not None and None in (place.lower, place.upper) for place in ranking.placed):
         found.append("open_end")
     return found
 
 
-def _place(comparison: OutputComparison, names: Sequence[str], matches: Matches, ranking: Ranking, i: int) -> Json:
-    place = ranking.placed[i]
+def _places(comparison: OutputComparison, names: Sequence[str], all_of_it: Judged, ranking: Ranking) -> list[Json]:
+    rates = all_of_it.overall_rates(comparison.level, _seed(comparison))
+    return [
+        {
+            "config": names[i],
+            "config_id": str(comparison.configs[i]),
+            **asdict(ranking.placed[i]),
+            "n_examples": int(all_of_it.matches.examples_of[i]),
+            **_tally(all_of_it.matches, i),
+            "win_rate": _rate(rates[i]),
+        }
+        for i in ranking.order
+    ]
+
+
+def _tally(matches: Matches, i: int) -> dict[str, int]:
     first, second = matches.first == i, matches.second == i
-    n_wins = int((first & (matches.outcome == FIRST)).sum() + (second & (matches.outcome == SECOND)).sum())
-    n_losses = int((first & (matches.outcome == SECOND)).sum() + (second & (matches.outcome == FIRST)).sum())
     return {
-        "config": names[i],
-        "config_id": str(comparison.configs[i]),
-        **asdict(place),
-        "n_wins": n_wins,
+        "n_wins": int((first & (matches.outcome == FIRST)).sum() + (second & (matches.outcome == SECOND)).sum()),
         "n_ties": int(((first | second) & (matches.outcome == TIE)).sum()),
-        "n_losses": n_losses,
-        "win_rate": _rate(overall_rates(matches, comparison.level)[i]),
+        "n_losses": int((first & (matches.outcome == SECOND)).sum() + (second & (matches.outcome == FIRST)).sum()),
     }
 
 
-def _pairs(names: Sequence[str], matches: Matches, ranking: Ranking) -> list[Json]:
-    rates = win_rates(matches, ranking.level)
+def _pairs(names: Sequence[str], all_of_it: Judged, ranking: Ranking, seed: int) -> list[Json]:
+    matches, rates = all_of_it.matches, all_of_it.win_rates(ranking.level, seed)
     counts = matches.counts
     return [
         {
@@ -121,12 +190,17 @@ def _pairs(names: Sequence[str], matches: Matches, ranking: Ranking) -> list[Jso
     ]
 
 
-def _flips(comparison: OutputComparison, rows: Outcomes) -> Json | None:
-    asked = [(pos, flipped) for pos, *_, flipped in rows if flipped is not None]
+def _flips(comparison: OutputComparison, rows: Outcomes, clusters: IntArray | None) -> Json | None:
+    asked = [i for i, (*_, flipped) in enumerate(rows) if flipped is not None]
     if not asked:
         return None
-    examples = np.unique([pos for pos, _ in asked], return_inverse=True)[1]
-    hits = np.bincount(examples, weights=[float(bool(flipped)) for _, flipped in asked]).astype(np.float64)
+    flipped = np.array([float(bool(rows[i][4])) for i in asked])
+    positions = np.array([rows[i][0] for i in asked])
+    if clusters is not None:
+        n, seed = len(np.unique(positions)), _seed(comparison)
+        return _rate(share_over_clusters(flipped, clusters[asked], n=n, level=comparison.level, seed=seed))
+    examples = np.unique(positions, return_inverse=True)[1]
+    hits = np.bincount(examples, weights=flipped).astype(np.float64)
     totals = np.bincount(examples).astype(np.float64)
     return _rate(share_over_examples(hits, totals, level=comparison.level, seed=_seed(comparison)))
 

@@ -15,7 +15,7 @@ from evalsvc.comparisons.judges import judge_digest_of, resolve_judge
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.pairing import Pair, Pick, Spread, pairs_of_design
 from evalsvc.comparisons.people import judge_by_people, picks_of_review
-from evalsvc.comparisons.ranking import matches_of, ranking_view
+from evalsvc.comparisons.ranking import ranking_view, read_judged
 from evalsvc.comparisons.selectors import get_comparison, outcome_rows
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.selectors import list_configs
@@ -220,8 +220,8 @@ def _look(comparison: OutputComparison, spread: Spread) -> Ranking:
     """Return the ranking at the level at which all looks hold together."""
     looks = most_looks(len(spread.pairs), max(len(spread.positions(pair)) for pair in spread.pairs))
     level = look_level(comparison.level, looks)
-    matches = matches_of(comparison, outcome_rows(comparison))
-    return rank(matches, level=level, draws=LOOK_DRAWS, seed=abs(comparison.seed) + comparison.n_rounds)
+    drawn = read_judged(comparison, outcome_rows(comparison)).drawn
+    return rank(drawn, level=level, draws=LOOK_DRAWS, seed=abs(comparison.seed) + comparison.n_rounds)
 
 
 def _why_enough(comparison: OutputComparison, ranking: Ranking, left: Mapping[Pair, int], size: int) -> str | None:

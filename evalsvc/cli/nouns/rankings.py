@@ -14,6 +14,7 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 NOTES = {
     "not_connected": "not all configs are connected by judgements: nothing is said of one group relative to another",
     "few_examples": "few examples: fewer than 30",
+    "few_clusters": "fewer than 30 clusters are judged",
     "not_over_clusters": "examples come in clusters, and these intervals take them one by one: they are too narrow",
     "pairs_were_chosen_by_results": "pairs were chosen by results: intervals of the beaten cover less often",
     "open_end": "an open end: a config that never lost, or never won, may be better or worse by any amount",
@@ -56,6 +57,8 @@ def _standing_lines(found: RankingRecord, *, with_pairs: bool) -> Iterator[str]:
     for place in found.places:
         yield f"  {_place_line(place)}"
     of, covers = f"{found.n_judgements} judgements of {found.n_examples} examples", found.covers.replace("_", " ")
+    if n_clusters := found.raw["ranking"].get("n_clusters"):
+        of += f" of {n_clusters} clusters"
     yield f"{of}; level {found.level:g}, {covers}, {found.method}"
     if flips := found.raw["ranking"]["flips"]:
         yield f"Both orders disagree: {_share(flips)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from msgspec import UNSET, Meta, UnsetType
 from rest_framework import serializers
 
 from evalsvc.comparisons.bodies import LARGEST_ID
@@ -171,6 +172,7 @@ class ComparisonRanking(AnswerShape):
     places: list[RankedConfig]
     pairs: list[RankedPair]
     flips: ShareOverExamples | None
+    n_clusters: Annotated[int | UnsetType, Meta(description="How many clusters the examples are of.")] = UNSET
 
 
 class ComparisonAnswer(AnswerShape):

@@ -149,7 +149,9 @@ def _chart(ranking: Json) -> SafeString:
         if one["strength"] is not None
     ]
     rests_on = f"{ranking['n_judgements']} judgements on {ranking['n_examples']} examples"
-    says = f"{rests_on}; {level_text(ranking['level'])} each, for new examples."
+    of = f" of {ranking['n_clusters']} clusters" if "n_clusters" in ranking else ""
+    new = "clusters" if of else "examples"
+    says = f"{rests_on}{of}; {level_text(ranking['level'])} each, for new {new}."
     return ranges("Strength, the strongest first", "Strength", found, says=says)
 
 

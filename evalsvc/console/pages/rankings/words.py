@@ -13,6 +13,7 @@ NOTES = {
     "few_examples": "So few examples prove nothing, whatever they say.",
     "pairs_were_chosen_by_results": "Pairs were chosen by what was seen before: what holds for all differences "
     "together may cover less often than its level says.",
+    "few_clusters": "Clusters are what is drawn, and so few of them prove little, however many examples they hold.",
     "not_over_clusters": "The examples belong to clusters, and these intervals take each example as drawn by itself: "
     "they are too narrow if those of a cluster are alike.",
     "open_end": "An open end (∞) is of a config that has won or lost everything: it may be better or worse by any "
