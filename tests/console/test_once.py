@@ -25,7 +25,7 @@ SECRETS = re.compile(r"whsec_[\w+/=]+|ek_[a-z0-9]{16}\.[\w-]{43}|/invitations/[a
 WORD = re.compile(r'name="_once" value="([\w-]{22})"')
 WEBHOOK = {"url": "https://hooks.example.com/x", "decision.made": "on"}
 KEY = {"name": "ci", "scope": "write", "ends": ""}
-CREATES = ("new", "invite", "versions", "traffic", "revise", "clone", "rotate", "example")
+CREATES = ("new", "searches", "invite", "versions", "traffic", "revise", "clone", "rotate", "example")
 Form = tuple[str, dict[str, str]]
 
 
@@ -136,6 +136,14 @@ def test_a_link_to_a_review_is_made_once(alice: Caller, admin: Visitor) -> None:
 
     assert SECRETS.search(first.content.decode()) and second["Location"] == f"/console/reviews/{made['id']}?tab=links"
     assert len(ok(alice.get(f"/v1/reviews/{made['id']}/links"))["links"]) == 1
+
+
+def test_a_search_is_saved_once(reader: Visitor) -> None:
+    fields = {"name": "x", "query": "app=x", "_once": word_of(reader.text("evaluations", app="x"))}
+    first, second = (reader.post("evaluations/searches", **fields) for _ in range(2))
+
+    assert first["Location"] == second["Location"] == "/console/evaluations?app=x"
+    assert "was sent twice" in reader.text("evaluations", app="x")
 
 
 def test_a_secret_is_rotated_once(alice: Caller, admin: Visitor) -> None:

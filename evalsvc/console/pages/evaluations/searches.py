@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from evalsvc.accounts.middleware import DETAILS
 from evalsvc.accounts.models import Member
 from evalsvc.console.access import READER, PageRefused, PageRequest, Visitor, console_page
+from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations.saving import saved_rows, saving_fields, search_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.confirming import is_confirmed
@@ -20,7 +21,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@console_page(write=READER)
+@console_page(write=READER, once=SENT_TWICE)
 def searches_page(request: PageRequest) -> HttpResponse:
     """Show all saved searches, or save one."""
     if request.method != "POST":
