@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.selectors import get_visible_profile, list_evaluators, revisions_of
-from evalsvc.console.pages.profiles.reading import UnreadableJson, indented, read_json
+from evalsvc.catalog.selectors import get_visible_profile, list_evaluators
+from evalsvc.console.pages.profiles.reading import UnreadableJson, read_json
 from evalsvc.datasets.exports import text_or_json
 from evalsvc.datasets.models import Example
 from evalsvc.datasets.selectors import get_version, list_examples
@@ -148,9 +148,3 @@ def _of_example(example: Example, candidates: Sequence[BenchCandidate]) -> Bench
     }
     contexts = [one if isinstance(one, str) else str(one.get("text", "")) for one in example.contexts or ()]
     return Bench(texts, BETWEEN.join(contexts), candidates)
-
-
-def settings_text(account: Account, profile: uuid.UUID) -> str:
-    """Return the settings of a profile's newest revision, to be changed."""
-    row = get_visible_profile(account=account, id=profile)
-    return indented(revisions_of(account=account, profile=row)[0].settings)

@@ -25,7 +25,7 @@ from evalsvc.console.parts.fields import sent_fields
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.reviews.links import revoke_link
 from evalsvc.reviews.models import Review
-from evalsvc.reviews.reporting import findings_of, non_response
+from evalsvc.reviews.reporting import ReviewFindings, findings_of, non_response
 from evalsvc.reviews.selectors import get_review, review_progress
 from evalsvc.reviews.services import close_review, delete_review
 
@@ -67,22 +67,39 @@ def shown_review(
         "is_open": review.closed_at is None,
         "is_over": over,
         "issued": issued,
-        "call": ApiCall("GET", f"/v1/reviews/{review.pk}"),
     }
-    if findings:
-        context |= {"agreement": agreement_table(findings), "estimates": estimates_table(findings)}
-    if tab == "found" and over and review.n_answers > 1 and findings:
-        context["differing"] = items_table(request, review, differing=findings)
-    elif tab == "items":
-        context |= {"items": items_table(request, review, shows_answers=over)}
-        context["call"] = ApiCall("GET", f"/v1/reviews/{review.pk}/items", {"limit": 25})
+    if tab == "items":
+        context |= _items(request, review, shows_answers=over)
     elif tab == "links":
-        context |= {"links": shown_links(request, review), "link_fields": link_fields(sent, errors)}
-        context["call"] = ApiCall("GET", f"/v1/reviews/{review.pk}/links")
+        context |= _links(request, review, sent, errors)
+    else:
+        context |= _found(request, review, findings, is_over=over)
     if issued:
         lands_at = f"{reverse('console_review', args=[review.pk])}?tab=links"
         return ShownOnce(request, "console/reviews/review.html", context, lands_at=lands_at)
     return render(request, "console/reviews/review.html", context, status=422 if errors else 200)
+
+
+def _found(request: PageRequest, review: Review, findings: ReviewFindings | None, *, is_over: bool) -> dict[str, Any]:
+    context: dict[str, Any] = {"call": ApiCall("GET", f"/v1/reviews/{review.pk}")}
+    if findings is None:
+        return context
+    context |= {"agreement": agreement_table(findings), "estimates": estimates_table(findings)}
+    if is_over and review.n_answers > 1:
+        context["differing"] = items_table(request, review, differing=findings)
+    return context
+
+
+def _items(request: PageRequest, review: Review, *, shows_answers: bool) -> dict[str, Any]:
+    call = ApiCall("GET", f"/v1/reviews/{review.pk}/items", {"limit": 25})
+    return {"items": items_table(request, review, shows_answers=shows_answers), "call": call}
+
+
+def _links(
+    request: PageRequest, review: Review, sent: Mapping[str, str] | None, errors: Mapping[str, str] | None
+) -> dict[str, Any]:
+    call = ApiCall("GET", f"/v1/reviews/{review.pk}/links")
+    return {"links": shown_links(request, review), "link_fields": link_fields(sent, errors), "call": call}
 
 
 @require_POST
