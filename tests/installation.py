@@ -184,7 +184,8 @@ def installed(*arguments: str) -> Iterator[Installation]:
     for part in PARTS:
         source = CHECKOUT / part
         if source.is_dir():
-            shutil.copytree(source, checkout / part, ignore=shutil.ignore_patterns("__pycache__"))
+            # With bytecode, which each of a dozen processes would make at once, but for files that are being written.
+            shutil.copytree(source, checkout / part, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
             shutil.copy2(source, checkout / part)
     copy = Installation(checkout, folder / "home", arguments)
