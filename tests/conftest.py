@@ -167,7 +167,18 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
     stop_group(process)
 
 
-SLOW_FIRST = ("benchmarks", "faults", "contract", "cli", "scripts", "growth", "ops", "evaluators")
+LONGEST_FIRST = (
+    *("test_schemathesis.py", "test_run.py", "test_bootstrap.py", "test_backup.py", "test_patronus_api_retries.py"),
+    *(
+        "test_operations_page.py",
+        "test_import_large.py",
+        "test_import_patronus.py",
+        "test_growth.py",
+        "test_waiting.py",
+    ),
+)
+"""Files of more than a minute each."""
+SLOW_FIRST = ("benchmarks", "faults", "contract", "cli", "scripts", "growth", "ops", "browser", "docs", "evaluators")
 """Folders whose tests take seconds each: begun last, one of two processes would wait for the other at the end."""
 
 
@@ -180,13 +191,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with slow files, and refuse one with a worker that some of its tests do not ask for.
 
-    The worker would work off what those leave waiting. Within both parts the order stays random.
+    The worker would work off what those leave waiting. Within each part the order stays random.
     """
     deploys = config.getoption("--deploy")
     if left := [item for item in items if (item.get_closest_marker("deploy") is not None) != deploys]:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
-    items.sort(key=lambda item: item.path.parent.name not in SLOW_FIRST)
+    items.sort(key=lambda item: (item.path.name not in LONGEST_FIRST, item.path.parent.name not in SLOW_FIRST))
     asking = [item for item in items if "worker" in fixtures_of(item)]
     paths = {item.path for item in asking}
     if others := [item.nodeid for item in items if item.path in paths and "worker" not in fixtures_of(item)]:
