@@ -29,10 +29,16 @@ hypothesis_settings.register_profile("evalsvc", deadline=None, suppress_health_c
 hypothesis_settings.load_profile("evalsvc")
 
 
+def pytest_collection() -> None:
+    """Look for no garbage while tests are collected: nearly all that is made then stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Keep ten thousand collected tests from the garbage collector, which would walk through them all run long."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
