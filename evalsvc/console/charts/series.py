@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,8 +70,9 @@ def marker(index: int, x: str, y: str, text: str = "") -> SafeString:
     return element("use", title, class_="point", href=f"#m{marker_of(index)}", x=x, y=y)
 
 
+@functools.lru_cache(64)
 def sample(index: int) -> SafeString:
-    """Return a series' line and marker, for legends and tables."""
+    """Return a series' line and marker, for legends and tables; a board that moves shows all of them twice."""
     line = element("line", x1=0, x2=28, y1=7, y2=7, stroke_dasharray=dash_of(index))
     drawn = element("use", href=f"#m{marker_of(index)}", x=14, y=7)
     return element("svg", line, drawn, class_=f"sample {series_class(index)}", width=28, height=14, aria_hidden="true")
