@@ -71,7 +71,8 @@ def test_a_form_makes_one(alice: Caller, editor: Visitor) -> None:
 
     assert answer["Location"] == f"/console/rankings/{comparison['id']}"
     assert (comparison["judge"]["metric"], comparison["n"]) == ("accuracy", 4)
-    assert "Nothing is judged yet" in editor.text(f"rankings/{comparison['id']}")
+    text = editor.text(f"rankings/{comparison['id']}")
+    assert "Nothing is judged yet" in text and "have not met" not in text and "like the 0 that" not in text
     assert comparison["name"] in editor.text("rankings")
 
 
