@@ -97,7 +97,7 @@ def fill(owner: Any, account_id: int, n_rows: int) -> None:
 
 def furnish(caller: Any, n_experiments: int) -> dict[str, Any]:
     """Make what the pages need besides, through the API; return the ids that fill their addresses."""
-    from tests.browser.console.pages import FURNISHERS
+    from tests.browser.console.furnishing import FURNISHERS
     from tests.console.comparing import answered
 
     found: dict[str, Any] = {}

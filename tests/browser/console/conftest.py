@@ -12,7 +12,8 @@ from django.test import Client
 
 from tests.admin.conftest import join, new_user
 from tests.browser.conftest import Browser
-from tests.browser.console.pages import FURNISHERS, PAGES, ROLES, Found
+from tests.browser.console.furnishing import FURNISHERS
+from tests.browser.console.pages import PAGES, ROLES, Found
 from tests.conftest import Caller
 
 
