@@ -14,7 +14,7 @@ from evalsvc.reports.words import number_text
 from evalsvc.rest.codes import EVALUATION_ERRORS
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
-from tests.evaluations.deleting import evaluate
+from tests.evaluations.deleting import evaluate, keep
 from tests.evaluations.histories import insert
 from tests.factories import make_connection, ok
 from tests.reviews.shapes import review_of_outputs, say_pass
@@ -72,6 +72,17 @@ def test_a_row_leads_to_its_history(alice: Caller, reader: Visitor) -> None:
 
     assert parse_qs(address.partition("?")[2])["scope.app"] == ["shop"]
     assert re.findall(WITH_INTERVAL, row.split('class="ends">')[1])[0] in page
+
+
+def test_scores_without_verdicts_lead_to_the_interval_of_their_mean(alice: Caller, reader: Visitor) -> None:
+    keep(alice, 12, app="shop")
+
+    row = next(one for one in reader.text().split("<tr") if 'data-title="App">shop<' in one)
+    assert "no verdicts; mean score 5.5, with its interval in the history" in row
+    page = reader.client.get(html.unescape(re.findall(r'href="([^"]*)"', row)[0]))
+
+    assert page.status_code == 200
+    assert re.search(r'class="value">5\.5<.*?class="ends">\[', page.content.decode(), re.DOTALL)
 
 
 def test_the_address_orders_the_rates(alice: Caller, reader: Visitor) -> None:

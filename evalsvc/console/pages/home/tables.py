@@ -83,17 +83,23 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
 
 def _history_of(rate: PassRate, days: DayRange) -> str:
     since = datetime.combine(days.first, datetime.min.time(), UTC).isoformat()
-    asked = {"evaluator": rate.evaluator_id, "profile": rate.profile_name, "strategy": "wilson", "of": "pass"}
+    asked = {"evaluator": rate.evaluator_id, "profile": rate.profile_name}
+    asked |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {}
     asked |= {"scope.app": rate.app} if rate.app else {}
     return f"{reverse('console_history')}?{urlencode({**asked, 'since': since})}"
 
 
 def rate_number(counts: DayCounts) -> Number:
-    """Return a pass rate with Wilson's interval; where nothing has a verdict, the mean score in words."""
+    """Return a pass rate with Wilson's interval; where nothing has a verdict, the mean score in words.
+
+    Its interval is the history's to tell: sums say nothing of how scores are skewed.
+    """
     n, ends = counts.n_pass + counts.n_fail, counts.interval()
     if ends is None:
-        mean = "nothing was scored" if counts.mean is None else f"no verdicts; mean score {number_text(counts.mean)}"
-        return Number(None, missing=mean)
+        if counts.mean is None:
+            return Number(None, missing="nothing was scored")
+        mean = number_text(counts.mean)
+        return Number(None, missing=f"no verdicts; mean score {mean}, with its interval in the history")
     return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson")
 
 
