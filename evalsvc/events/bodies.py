@@ -27,7 +27,10 @@ class EventEndpointIn(serializers.Serializer[Any]):
 
     url = StrictText(max_length=2048)
     event_types = serializers.ListField(
-        child=serializers.ChoiceField(choices=EventType.values), min_length=1, max_length=len(EventType.values)
+        child=serializers.ChoiceField(choices=EventType.values),
+        min_length=1,
+        max_length=len(EventType.values),
+        error_messages={"min_length": "Choose at least one event."},
     )
     rules = EventRulesIn(required=False)
     per_hour = serializers.IntegerField(required=False, min_value=1, max_value=100_000)

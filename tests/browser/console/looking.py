@@ -18,3 +18,11 @@ def wrong_with(page: Any) -> list[str]:
     found: list[str] = page.evaluate(RUN)
     wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return [*found, *([f"{wide} px wider than the window"] if wide > 0 else [])]
+
+
+def assert_for_everyone(page: Any) -> None:
+    """Look at what is open now, in each width and theme."""
+    for width, theme in LOOKS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        assert wrong_with(page) == [], (page.url, width, theme)

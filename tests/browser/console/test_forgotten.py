@@ -13,7 +13,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from tests.admin.conftest import PASSWORD, new_user
 from tests.browser.conftest import Browser
-from tests.browser.console.looking import LOOKS, wrong_with
+from tests.browser.console.looking import assert_for_everyone
 from tests.serving import serving
 
 
@@ -25,22 +25,15 @@ def address() -> Iterator[str]:
         yield url
 
 
-def look(browser: Browser) -> None:
-    for width, theme in LOOKS:
-        browser.page.set_viewport_size({"width": width, "height": 900})
-        browser.page.emulate_media(color_scheme=theme)
-        assert wrong_with(browser.page) == [], (browser.page.url, width, theme)
-
-
 def test_a_new_password_by_a_link(browser: Browser) -> None:
     user, page = new_user(password=PASSWORD), browser.page
     browser.open("/console/sign-in")
     browser.follow("text=Forgotten the password?")
-    look(browser)
+    assert_for_everyone(browser.page)
     page.get_by_label("E-mail address").fill(user.email)
     browser.follow("main button[type=submit]")
     assert "a link is on its way" in page.inner_text("#messages")
-    look(browser)
+    assert_for_everyone(browser.page)
 
     person, token = urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)
     browser.open(f"/console/sign-in/reset/{person}/{token}")
@@ -48,7 +41,7 @@ def test_a_new_password_by_a_link(browser: Browser) -> None:
     page.get_by_label("New password, again").fill("something else entirely")
     browser.follow("main button[type=submit]")
     assert "differ" in page.inner_text("[role=alert]")
-    look(browser)
+    assert_for_everyone(browser.page)
     page.get_by_label("New password", exact=True).fill("another long secret phrase")
     page.get_by_label("New password, again").fill("another long secret phrase")
     browser.follow("main button[type=submit]")

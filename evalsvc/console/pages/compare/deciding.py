@@ -176,11 +176,12 @@ def rule_limit(text: str, pointer: str) -> float:
 
 
 def gate_errors(problem: Problem) -> dict[str, str]:
-    """Return what was wrong by the fields of the form."""
+    """Return what was wrong by the fields of the form, in the words of its choices."""
     names = {"metric": "rule_metric", **dict.fromkeys(KINDS, "limit")}
     found: dict[str, str] = {}
     for error in problem.errors:
         last = error.pointer.rpartition("/")[2]
         name = names.get(last, last if last in ("limit", "level", "looks", "name", "benchmark", "kind") else "")
-        found[name] = f"{found[name]} {error.detail}" if name in found else error.detail
+        detail = error.detail.replace('`looks: "watched"`', f"“{LOOKS['watched']}”")
+        found[name] = f"{found[name]} {detail}" if name in found else detail
     return found or {"": problem.detail}
