@@ -32,7 +32,7 @@ COLUMNS = (
     Column("Model"),
     Column("State"),
     Column("Spent today", note="Spent and reserved since midnight UTC, of the daily budget"),
-    Column("Failed in 24 h", kind="wide"),
+    Column("Failed in 24 h"),
     Column("Time of a call"),
     Column("Last call"),
     Column("What is wrong, and what to do", kind="wide"),
