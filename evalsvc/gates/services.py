@@ -242,12 +242,14 @@ def _counted(account: Account, body: GateBody, case: _Case) -> tuple[int, bool]:
     """Return which candidate on the benchmark this is: one that came before keeps its number."""
     rows: Any = Gate.objects.filter(account=account, benchmark=body.benchmark, is_first=True)
     config = case.candidate.config.pk if case.candidate else None
-    before = rows.filter(config_id=config).values_list("attempt", flat=True).first()
+    # One statement: between two, another gate of this candidate could come, which the second alone would see.
+    numbers: dict[int | None, int] = dict(rows.values_list("config_id", "attempt"))
+    before = numbers.get(config)
     if before is not None:
         if body.attempt not in (None, before):
             raise Invalid(FieldError("/attempt", f"This candidate was number {before} on the benchmark, and stays it."))
-        return int(before), False
-    number = 1 + max(rows.values_list("attempt", flat=True), default=0)
+        return before, False
+    number = 1 + max(numbers.values(), default=0)
     if number > MOST_ATTEMPTS:
         raise Invalid(FieldError("/benchmark", f"It has had {MOST_ATTEMPTS} candidates: take other examples by now."))
     if body.attempt is not None and body.attempt < number:
