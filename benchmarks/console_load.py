@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20, help="answers per page (default 20)")
     options = parser.parse_args()
     os.environ |= {"EVALSVC_TEST_SERVICES": "0", "EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8"}
-    os.environ["EVALSVC_ALLOWED_HOSTS"] = "testserver"
+    os.environ |= {"EVALSVC_ALLOWED_HOSTS": "testserver", "EVALSVC_ALL_PAGES": "1"}
     with stack():
         from tests.admin.conftest import new_user, signed_in
         from tests.conftest import new_caller
