@@ -80,6 +80,9 @@ def leave_template() -> None:
         configure(made)
         migrate(made)
     os.environ[TEMPLATE] = str(home)
+    import django
+
+    django.setup()  # for the conftest.py of a folder that is named on the command line, which pytest reads here too
 
 
 def start() -> None:
