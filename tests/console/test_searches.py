@@ -110,7 +110,9 @@ def test_own_ones_go_with_the_member_and_shared_stay(admin: Visitor, alice: Call
 
 
 def test_a_form_sent_twice_saves_once_and_another_of_the_name_is_refused(reader: Visitor) -> None:
-    assert save(reader, "mine") == save(reader, "mine")
+    form = {"name": "mine", "query": "app=shop", "_once": "a word of this form"}
+    first, second = (reader.post("evaluations/searches", **form) for _ in range(2))
+    assert first["Location"] == second["Location"] == "/console/evaluations?app=shop"
     answer = reader.post("evaluations/searches", name="mine", query="app=other")
 
     assert answer.status_code == 422

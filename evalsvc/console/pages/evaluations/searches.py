@@ -16,7 +16,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved import services
-from evalsvc.evaluations.saved.selectors import find_owner, get_search, list_searches
+from evalsvc.evaluations.saved.selectors import find_owner, get_search
 from evalsvc.rest.problems import FieldError, Invalid
 
 
@@ -76,17 +76,9 @@ def _saved(request: PageRequest) -> SavedSearch:
     visitor, name = request.visitor, request.POST.get("name", "")
     owner = None if _is_shared(request) else _owner(visitor)
     query = {str(key): str(text) for key, text in QueryDict(request.POST.get("query", "")).items()}
-    try:
-        return services.save_search(
-            account=visitor.account, owner=owner, name=name, query=query, now=visitor.now, actor=visitor.actor
-        )
-    except Invalid as problem:
-        # A form that is sent twice saves once.
-        known = list_searches(account=visitor.account, user_id=visitor.user.pk).filter(owner=owner, query=query)
-        again = known.filter(name=name.strip()).first() if problem.code == "already_exists" else None
-        if again is None:
-            raise
-        return again
+    return services.save_search(
+        account=visitor.account, owner=owner, name=name, query=query, now=visitor.now, actor=visitor.actor
+    )
 
 
 def _is_shared(request: PageRequest) -> bool:
