@@ -17,7 +17,6 @@ from evalsvc.client.errors import (
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.tracing import Output
 from evalsvc.client.pipeline.pipelines import Pipeline
-from evalsvc.client.resources.aggregates import AggregateTable
 from evalsvc.client.resources.annotations import CriteriaRecord, LabelRecord
 from evalsvc.client.resources.connections import ConnectionRecord
 from evalsvc.client.resources.datasets import DatasetRecord, VersionRecord
@@ -26,6 +25,7 @@ from evalsvc.client.resources.experiments import ExperimentRecord, OutputRecord
 from evalsvc.client.resources.gates import GateRecord, RuleRecord
 from evalsvc.client.resources.profiles import ProfileRecord
 from evalsvc.client.resources.reviews import ReviewRecord
+from evalsvc.client.resources.saved_searches import SavedSearchRecord
 from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.gaps import ComponentGaps, Gap
 from evalsvc.client.results.history import History, HistoryPoint
@@ -36,6 +36,7 @@ from evalsvc.client.results.samples import SampleResult
 from evalsvc.client.results.verdicts import EvaluateResult, Interval, Verdict
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric
+from evalsvc.client.showing.aggregates import AggregateTable
 from evalsvc.client.showing.records import Listing
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "RowScore",
     "RuleRecord",
     "SampleResult",
+    "SavedSearchRecord",
     "ServerError",
     "Standing",
     "UnreachableError",

@@ -113,6 +113,25 @@ def test_captured_evaluations_are_found(client: Client) -> None:
         client.evaluations.delete_all()
 
 
+def test_saved_searches_find_what_they_find_now(client: Client, reader: Client, stranger: Client) -> None:
+    made = client.saved_searches.create("failures", {"app": "shop", "result": "fail"})
+    found = reader.saved_searches.evaluations(made)
+    assert list(found) == []
+    client.evaluate("exact-match", output="Lyon", gold="Paris", app="shop", capture="all")
+
+    assert [one.passed for one in found] == [False]
+    assert client.saved_searches.update(made, query={"min": 0.5}).query == {"min": "0.5"}
+    assert client.saved_searches.update(made, name="good").name == "good"
+    assert [one.name for one in reader.saved_searches.list()] == ["good"]
+    assert list(found) == []
+    with pytest.raises(ForbiddenError):
+        reader.saved_searches.delete(made)
+    with pytest.raises(NotFoundError):
+        stranger.saved_searches.get(made)
+    client.saved_searches.delete(made)
+    assert client.saved_searches.list().first() is None
+
+
 def test_scores_from_elsewhere_are_brought_in_once(client: Client) -> None:
     rows: list[dict[str, object]] = [
         {"evaluator_id": "tone", "log_id": "a", "score_raw": 1, "pass": True, "app": "letters"},

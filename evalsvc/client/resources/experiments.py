@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalsvc.client.resources.aggregates import AggregateTable
 from evalsvc.client.results.files import write_pieces
 from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.live import Live
@@ -16,6 +15,7 @@ from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, evaluator_label, normalise_evaluators
 from evalsvc.client.service.experiments_api import ExperimentsApi
 from evalsvc.client.service.transport import Param, Params, Transport
+from evalsvc.client.showing.aggregates import AggregateTable
 from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json_object
 

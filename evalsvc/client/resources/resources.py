@@ -12,6 +12,7 @@ from evalsvc.client.resources.experiments import StoredExperiments
 from evalsvc.client.resources.gates import GatesApi
 from evalsvc.client.resources.profiles import ProfilesApi
 from evalsvc.client.resources.reviews import ReviewsApi
+from evalsvc.client.resources.saved_searches import SavedSearchesApi
 from evalsvc.client.service.service import Service
 
 
@@ -37,6 +38,11 @@ class Resources(Service):
     def evaluations(self) -> EvaluationsApi:
         """What was captured, and scores that were made elsewhere."""
         return EvaluationsApi(self._transport)
+
+    @property
+    def saved_searches(self) -> SavedSearchesApi:
+        """Filters of evaluations under a name, as the account shares them."""
+        return SavedSearchesApi(self._transport)
 
     @property
     def annotations(self) -> AnnotationsApi:
