@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from urllib.parse import urlencode
 
 from evalsvc.accounts.models import AuditEntry, Member
@@ -23,8 +24,18 @@ def save(who: Visitor, name: str, shared: bool = False, **query: str) -> int:
     """Save by the form of the list; return the search's id."""
     fields = {"shared": "on"} if shared else {}
     answer = who.post("evaluations/searches", name=name, query=urlencode(query or FAILED), **fields)
-    assert (answer.status_code, answer["Location"]) == (302, f"/console/evaluations?{urlencode(query or FAILED)}")
-    return ids_on(who)[name]
+    id = ids_on(who)[name]
+    assert (answer.status_code, answer["Location"]) == (302, address(id, query or FAILED))
+    return id
+
+
+def address(id: int, query: dict[str, str]) -> str:
+    return f"/console/evaluations?{urlencode(query | {'saved': id})}"
+
+
+def offered(who: Visitor, id: int, **changed: str) -> bool:
+    """Whether the list, opened by a search and left with other filters, offers to keep them in it."""
+    return f'action="/console/evaluations/searches/{id}"' in who.text("evaluations", **changed, saved=str(id))
 
 
 def ids_on(who: Visitor) -> dict[str, int]:
@@ -47,10 +58,10 @@ def audited(caller: Caller) -> list[str]:
 def test_one_click_opens_what_was_saved(reader: Visitor) -> None:
     form = reader.text("evaluations", **FAILED)
     assert 'value="period=7d&amp;result=fail"' in form
-    save(reader, "failures")
+    id = save(reader, "failures")
     page = reader.text("evaluations", **FAILED)
 
-    assert 'href="/console/evaluations?period=7d&amp;result=fail" aria-current="page"><bdi>failures</bdi>' in page
+    assert f'href="{escape(address(id, FAILED))}" aria-current="page"><bdi>failures</bdi>' in page
     assert "Save this search" not in page
     assert "Save this search" not in reader.text("evaluations")
 
@@ -91,10 +102,55 @@ def test_a_reader_keeps_own_ones_and_changes_no_shared(reader: Visitor, editor: 
 def test_a_shared_one_goes_by_its_name(editor: Visitor) -> None:
     id = save(editor, "ours", shared=True)
 
-    assert editor.post(f"evaluations/searches/{id}/delete", confirm="theirs").status_code == 422
+    for act in ("delete", "unshare"):
+        assert editor.post(f"evaluations/searches/{id}/{act}", confirm="theirs").status_code == 302
+        assert "what was typed is not ours" in editor.text("evaluations/searches")
     assert chips_on(editor) == ["ours"]
     assert editor.post(f"evaluations/searches/{id}/delete", confirm="ours").status_code == 302
     assert chips_on(editor) == []
+
+
+def test_changed_filters_are_kept_in_the_search_that_was_opened(reader: Visitor, alice: Caller) -> None:
+    id, day = save(reader, "failures"), {"period": "24h", "result": "fail"}
+    assert offered(reader, id, **day) and not offered(reader, id, **FAILED)
+    answers = [reader.post(f"evaluations/searches/{id}", query=urlencode(day), _once="a word") for _ in range(2)]
+
+    assert [answer["Location"] for answer in answers] == [address(id, day)] * 2
+    assert not offered(reader, id, **day)
+    assert audited(alice) == [f"user:{reader.user.pk} {verb} failures" for verb in ("created", "changed")]
+    refused = reader.post(f"evaluations/searches/{id}", query="period=9d")
+    assert refused.status_code == 422 and "One of: 1h" in refused.content.decode()
+
+
+def test_a_shared_one_is_updated_by_editors_only(editor: Visitor, admin: Visitor, reader: Visitor) -> None:
+    id = save(editor, "ours", shared=True)
+
+    assert offered(admin, id, app="shop") and not offered(reader, id, app="shop")
+    assert reader.post(f"evaluations/searches/{id}", query="app=shop").status_code == 403
+    assert admin.post(f"evaluations/searches/{id}", query="app=shop").status_code == 302
+    assert '<a href="/console/evaluations?app=shop&amp;saved=' in reader.text("evaluations/searches")
+
+
+def test_who_saved_it_makes_it_their_own_again(editor: Visitor, admin: Visitor, alice: Caller) -> None:
+    id = save(editor, "ours", shared=True)
+    path = f"evaluations/searches/{id}/unshare"
+    assert "your own again" in editor.text("evaluations/searches")
+    assert "your own again" not in admin.text("evaluations/searches")
+
+    assert admin.post(path, confirm="ours").status_code == 403
+    assert [editor.post(path, confirm="ours").status_code for _ in range(2)] == [302, 302]
+    assert (chips_on(editor), chips_on(admin)) == (["ours"], [])
+    assert admin.post(path, confirm="ours").status_code == 404
+    assert audited(alice) == [f"user:{editor.user.pk} {verb} ours" for verb in ("created", "unshared")]
+
+
+def test_a_name_that_is_ones_own_already_stays_shared(editor: Visitor) -> None:
+    id = save(editor, "ours", shared=True)
+    editor.post("evaluations/searches", name="ours", query="app=x")
+    answer = editor.post(f"evaluations/searches/{id}/unshare", confirm="ours")
+
+    assert answer.status_code == 422
+    assert "There is a saved search named &#x27;ours&#x27; already." in answer.content.decode()
 
 
 def test_own_ones_go_with_the_member_and_shared_stay(admin: Visitor, alice: Caller) -> None:
@@ -112,7 +168,7 @@ def test_own_ones_go_with_the_member_and_shared_stay(admin: Visitor, alice: Call
 def test_a_form_sent_twice_saves_once_and_another_of_the_name_is_refused(reader: Visitor) -> None:
     form = {"name": "mine", "query": "app=shop", "_once": "a word of this form"}
     first, second = (reader.post("evaluations/searches", **form) for _ in range(2))
-    assert first["Location"] == second["Location"] == "/console/evaluations?app=shop"
+    assert first["Location"] == second["Location"] == address(ids_on(reader)["mine"], {"app": "shop"})
     answer = reader.post("evaluations/searches", name="mine", query="app=other")
 
     assert answer.status_code == 422
@@ -162,8 +218,9 @@ def test_a_stranger_finds_none(stranger: Visitor, editor: Visitor) -> None:
     id = save(editor, "ours", shared=True)
 
     assert "ours" not in stranger.text("evaluations/searches")
-    for act in ("", "/share", "/delete"):
+    for act in ("", "/share", "/unshare", "/delete"):
         assert stranger.post(f"evaluations/searches/{id}{act}", name="x", confirm="ours").status_code == 404
+    assert not offered(stranger, id, app="shop")
 
 
 def test_both_pages_ask_the_database_few_questions(editor: Visitor) -> None:

@@ -13,7 +13,7 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved.reading import checked_query
 from evalsvc.rest.bodies.names import clean_name
-from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
 MAX_NAME = 100
@@ -49,26 +49,27 @@ def change_search(
 ) -> SavedSearch:
     """Give a search another name or other filters; what is None stays. As above."""
     with account_scope(account.pk):
-        row, before = _locked(account, search), search.name
+        row = _locked(account, search)
+        before = row.name, row.query
         row.name = row.name if name is None else _name(name)
         row.query = row.query if query is None else checked_query(query, now)
-        _write(row)
-        record_audit(account=account, actor=actor, action="saved_search.changed", target=row.name, before=before)
+        if (row.name, row.query) != before:
+            _write(row)
+            record_audit(account=account, actor=actor, action="saved_search.changed", target=row.name, before=before[0])
     row.refresh_from_db()
     return row
 
 
 def share_search(*, account: Account, search: SavedSearch, actor: str) -> SavedSearch:
     """Make a member's search the account's. It stays when they leave."""
-    with account_scope(account.pk):
-        row = _locked(account, search)
-        if row.owner_id is not None:
-            _check_room(account, None)
-            row.owner = None
-            _write(row)
-            record_audit(account=account, actor=actor, action="saved_search.shared", target=row.name)
-    row.refresh_from_db()
-    return row
+    return _given(account, search, None, actor)
+
+
+def unshare_search(*, account: Account, search: SavedSearch, owner: Member) -> SavedSearch:
+    """Make a shared search the own one of the member who saved it; raises `forbidden` for any other."""
+    if search.created_by != (actor := f"user:{owner.user_id}"):
+        raise Problem(code="forbidden")
+    return _given(account, search, owner, actor)
 
 
 def delete_search(*, account: Account, search: SavedSearch, actor: str) -> None:
@@ -93,6 +94,19 @@ def _check_room(account: Account, owner: Member | None) -> None:
     most, whose = (MAX_SHARED, "An account shares") if owner is None else (MAX_OWN, "A member keeps")
     if SavedSearch.objects.filter(account=account, owner=owner).count() >= most:
         raise Invalid(FieldError("", f"{whose} at most {most} saved searches; delete one first."))
+
+
+def _given(account: Account, search: SavedSearch, owner: Member | None, actor: str) -> SavedSearch:
+    with account_scope(account.pk):
+        row = _locked(account, search)
+        if row.owner != owner:
+            _check_room(account, owner)
+            row.owner = owner
+            _write(row)
+            action = "saved_search.shared" if owner is None else "saved_search.unshared"
+            record_audit(account=account, actor=actor, action=action, target=row.name)
+    row.refresh_from_db()
+    return row
 
 
 def _locked(account: Account, search: SavedSearch) -> SavedSearch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
@@ -20,16 +19,21 @@ from evalsvc.evaluations.saved.selectors import list_searches
 from evalsvc.evaluations.search.asked import AskedFilters
 
 MOST_CHIPS = 12
+OPENED = "saved"
+"""Names in an address the search that was opened: its filters may have been changed since."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedChip:
     """One search above the list."""
 
+    id: int
     name: str
     href: str
     is_shared: bool
     is_here: bool
+    is_opened: bool
+    may_change: bool
     problem: str | None
 
 
@@ -43,26 +47,38 @@ class SavedRow:
     who: str
     problem: str | None
     may_change: bool
+    may_unshare: bool
 
 
-def search_address(query: Mapping[str, str]) -> str:
-    """Return the page that a search opens: the list, with all its filters in the address."""
-    return f"{reverse('console_evaluations')}?{urlencode(query)}"
+def search_address(row: SavedSearch) -> str:
+    """Return the page that a search opens: the list, with all its filters in the address, and which search it was."""
+    return f"{reverse('console_evaluations')}?{urlencode(row.query | {OPENED: row.pk})}"
 
 
 def saved_chips(visitor: Visitor, address: Mapping[str, str]) -> list[SavedChip]:
     """Return what whoever looks may open, their own first; what is open now is among them however many there are."""
-    here = {name: text.strip() for name, text in address.items() if name not in PAGE_KEYS and text.strip()}
-    rows = list_searches(account=visitor.account, user_id=visitor.user.pk)
-    found = sorted(rows, key=lambda row: (row.query != here, row.owner_id is None, row.name))[:MOST_CHIPS]
-    found.sort(key=lambda row: (row.owner_id is None, row.name))
-    return [_chip(row, here, visitor.now) for row in found]
+    chips = [_chip(row, visitor, address) for row in list_searches(account=visitor.account, user_id=visitor.user.pk)]
+    chips.sort(key=lambda chip: (not chip.is_here, not chip.is_opened, chip.is_shared, chip.name))
+    return sorted(chips[:MOST_CHIPS], key=lambda chip: (chip.is_shared, chip.name))
 
 
-def _chip(row: SavedSearch, here: Mapping[str, str], now: datetime) -> SavedChip:
+def _chip(row: SavedSearch, visitor: Visitor, address: Mapping[str, str]) -> SavedChip:
+    here = {name: text.strip() for name, text in address.items() if name not in (*PAGE_KEYS, OPENED) and text.strip()}
     is_here = row.query == here
-    problem = read_search(row.query, now).problem if is_here else None
-    return SavedChip(row.name, search_address(row.query), row.owner_id is None, is_here, problem)
+    return SavedChip(
+        id=row.pk,
+        name=row.name,
+        href=search_address(row),
+        is_shared=row.owner_id is None,
+        is_here=is_here,
+        is_opened=address.get(OPENED) == str(row.pk),
+        may_change=_may_change(row, visitor),
+        problem=read_search(row.query, visitor.now).problem if is_here else None,
+    )
+
+
+def _may_change(row: SavedSearch, visitor: Visitor) -> bool:
+    return row.owner_id is not None or visitor.may_edit
 
 
 def saved_rows(visitor: Visitor) -> list[SavedRow]:
@@ -74,11 +90,12 @@ def saved_rows(visitor: Visitor) -> list[SavedRow]:
 def _row(row: Any, visitor: Visitor) -> SavedRow:
     return SavedRow(
         search=row,
-        href=search_address(row.query),
+        href=search_address(row),
         filters=[f"{name}={text}" for name, text in row.query.items()],
         who=row.who,
         problem=read_search(row.query, visitor.now).problem,
-        may_change=row.owner_id is not None or visitor.may_edit,
+        may_change=_may_change(row, visitor),
+        may_unshare=row.owner_id is None and row.created_by == visitor.actor and _may_change(row, visitor),
     )
 
 

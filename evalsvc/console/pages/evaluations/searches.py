@@ -13,7 +13,7 @@ from evalsvc.console.access import READER, PageRefused, PageRequest, Visitor, co
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations.saving import saved_rows, saving_fields, search_address
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.confirming import is_confirmed
+from evalsvc.console.parts.confirming import is_confirmed_or_told
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved import services
 from evalsvc.evaluations.saved.selectors import find_owner, get_search
@@ -31,20 +31,25 @@ def searches_page(request: PageRequest) -> HttpResponse:
     except Invalid as problem:
         return _shown(request, problem)
     messages.success(request, f"Saved as {row.name}.")
-    return redirect(search_address(row.query))
+    return redirect(search_address(row))
 
 
 @require_POST
-@console_page(write=READER)
-def rename_saved(request: PageRequest, id: int) -> HttpResponse:
-    """Give a search another name."""
-    row, visitor = _changeable(request, id), request.visitor
-    name = request.POST.get("name", "")
+@console_page(write=READER, once=SENT_TWICE)
+def change_saved(request: PageRequest, id: int) -> HttpResponse:
+    """Give a search another name, or the filters that the list was left with."""
+    row, visitor, name = _changeable(request, id), request.visitor, request.POST.get("name")
+    query = _query(request) if "query" in request.POST else None
     try:
-        services.change_search(account=visitor.account, search=row, name=name, now=visitor.now, actor=visitor.actor)
+        row = services.change_search(
+            account=visitor.account, search=row, name=name, query=query, now=visitor.now, actor=visitor.actor
+        )
     except Invalid as problem:
         return _shown(request, problem)
-    return redirect("console_searches")
+    if query is None:
+        return redirect("console_searches")
+    messages.success(request, f"{row.name} has these filters now.")
+    return redirect(search_address(row))
 
 
 @require_POST
@@ -61,12 +66,27 @@ def share_saved(request: PageRequest, id: int) -> HttpResponse:
 
 
 @require_POST
+@console_page()
+def unshare_saved(request: PageRequest, id: int) -> HttpResponse:
+    """Make a shared search one's own again, once its name was typed: others lose it."""
+    row, visitor = _changeable(request, id), request.visitor
+    if not is_confirmed_or_told(request, row.name):
+        return redirect("console_searches")
+    try:
+        services.unshare_search(account=visitor.account, search=row, owner=_owner(visitor))
+    except Invalid as problem:
+        return _shown(request, problem)
+    messages.success(request, f"{row.name} is your own again: nobody else finds it.")
+    return redirect("console_searches")
+
+
+@require_POST
 @console_page(write=READER)
 def delete_saved(request: PageRequest, id: int) -> HttpResponse:
     """Forget a search; one that others use, once its name was typed."""
     row, visitor = _changeable(request, id), request.visitor
-    if row.owner_id is None and not is_confirmed(request, row.name):
-        return _shown(request, Invalid(FieldError("/confirm", "Nothing was deleted: type the name of the search.")))
+    if row.owner_id is None and not is_confirmed_or_told(request, row.name):
+        return redirect("console_searches")
     services.delete_search(account=visitor.account, search=row, actor=visitor.actor)
     messages.success(request, f"{row.name} is forgotten. What it found is still there.")
     return redirect("console_searches")
@@ -75,10 +95,13 @@ def delete_saved(request: PageRequest, id: int) -> HttpResponse:
 def _saved(request: PageRequest) -> SavedSearch:
     visitor, name = request.visitor, request.POST.get("name", "")
     owner = None if _is_shared(request) else _owner(visitor)
-    query = {str(key): str(text) for key, text in QueryDict(request.POST.get("query", "")).items()}
     return services.save_search(
-        account=visitor.account, owner=owner, name=name, query=query, now=visitor.now, actor=visitor.actor
+        account=visitor.account, owner=owner, name=name, query=_query(request), now=visitor.now, actor=visitor.actor
     )
+
+
+def _query(request: PageRequest) -> dict[str, str]:
+    return {str(key): str(text) for key, text in QueryDict(request.POST.get("query", "")).items()}
 
 
 def _is_shared(request: PageRequest) -> bool:

@@ -24,11 +24,11 @@ from evalsvc.console.pages.evaluations.listing import (
     search_call,
     unknown_names,
 )
-from evalsvc.console.pages.evaluations.saving import saveable, saved_chips
+from evalsvc.console.pages.evaluations.saving import OPENED, saveable, saved_chips
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import sent_fields
+from evalsvc.console.parts.fields import FormField, sent_fields
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.asked import read_filters
@@ -59,9 +59,11 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
                 raise
             refusal = f"{problem.detail} {problem.row.remedy}"
     fields, chips = filter_fields(account, asked), saved_chips(request.visitor, request.GET.dict())
+    opened = next((chip for chip in chips if chip.is_opened), None)
     context = {
-        "fields": fields,
+        "fields": [*fields, FormField(OPENED, "", "hidden", value=str(opened.id))] if opened else fields,
         "saved": chips,
+        "opened": opened,
         "saving": saveable(request.visitor, asked, chips),
         "unknown": unknown_names(fields) if table and not table.rows else [],
         "table": table,
