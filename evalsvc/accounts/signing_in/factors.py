@@ -70,8 +70,8 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
     step = step_of(secret, code)
     if step is None:
         return None
-    with person_turn(user):
-        if APP_CODE in _rows(user):
+    with person_turn(user) as is_same:
+        if not is_same or APP_CODE in _rows(user):
             return None
         row = TOTP.activate(user, secret).instance
         row.data[LAST_STEP] = step
@@ -81,9 +81,9 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
 
 def take_code(*, user: User, code: str) -> str | None:
     """Use a code up and return what kind it was; None for one that is wrong, or was used."""
-    with person_turn(user):
+    with person_turn(user) as is_same:
         rows = _rows(user)
-        if (app := rows.get(APP_CODE)) is None:
+        if not is_same or (app := rows.get(APP_CODE)) is None:
             return None
         step = step_of(decrypt(app.data["secret"]), code)
         if step is not None and step > app.data.get(LAST_STEP, 0):
@@ -96,8 +96,8 @@ def take_code(*, user: User, code: str) -> str | None:
 
 def renew_codes(*, user: User) -> list[str] | None:
     """Replace the recovery codes and return the new ones, this once; None for whoever has no second factor."""
-    with person_turn(user):
-        return _made_codes(user) if APP_CODE in _rows(user) else None
+    with person_turn(user) as is_same:
+        return _made_codes(user) if is_same and APP_CODE in _rows(user) else None
 
 
 def switch_off(*, user: User) -> bool:
@@ -148,8 +148,12 @@ def _rows(user: User) -> dict[str, Any]:
 
 
 @contextmanager
-def person_turn(user: User) -> Iterator[None]:
-    """Take turns with whoever else is the same person at this moment, in a transaction."""
+def person_turn(user: User) -> Iterator[bool]:
+    """Take turns with whoever else is the same person at this moment, in a transaction.
+
+    It says whether the password is the one that the person was read with: whoever has proven another one, before
+    somebody's new one or a single sign-on put an end to it, has proven nothing.
+    """
     with transaction.atomic(using=current_role()):
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        yield
+        now = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        yield now.password == user.password

@@ -17,6 +17,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in.passwords import store_password
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.rest.basics.links import public_address
@@ -78,9 +79,10 @@ def person_of_link(person: str, token: str) -> User | None:
     return user
 
 
-def reset_password(*, user: User, password: str) -> None:
-    """Set the password of a link; all sessions end, a second factor stays."""
-    user.set_password(password)
-    user.save(update_fields=["password"])
+def reset_password(*, user: User, password: str) -> bool:
+    """Set the password of a link; all sessions end, a second factor stays. False for a link that was used meanwhile."""
+    if not store_password(user=user, password=password):
+        return False
     n = end_sessions(user=user)
     record_of_person(user, "password.reset", n_sessions=n)
+    return True

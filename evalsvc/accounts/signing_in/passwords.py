@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from evalsvc.accounts.models import User
+from evalsvc.accounts.signing_in.factors import person_turn
 from evalsvc.accounts.signing_in.sessions import end_sessions, note_session
 from evalsvc.accounts.signing_in.trail import record_of_person
 
@@ -23,11 +25,25 @@ def password_faults(user: User, password: str, again: str) -> list[str]:
     return []
 
 
-def change_password(request: HttpRequest, *, user: User, password: str) -> None:
-    """Set a new password for whoever is signed in; their other sessions end, and this one goes on under a new key."""
-    user.set_password(password)
-    user.save(update_fields=["password"])
+def store_password(*, user: User, password: str) -> bool:
+    """Store a new password; False where the old one, which was proven, is another by now: of two at once one counts."""
+    hashed = make_password(password)  # it takes long, and is done before others wait
+    with person_turn(user) as is_same:
+        if is_same:
+            user.password = hashed
+            user.save(update_fields=["password"])
+        return is_same
+
+
+def change_password(request: HttpRequest, *, user: User, password: str) -> bool:
+    """Set a new password for whoever is signed in; their other sessions end, and this one goes on under a new key.
+
+    False, and no change, where it was changed meanwhile.
+    """
+    if not store_password(user=user, password=password):
+        return False
     update_session_auth_hash(request, user)
     n = end_sessions(user=user, but=request.session.session_key)
     note_session(request, user)
     record_of_person(user, "password.changed", n_sessions=n)
+    return True

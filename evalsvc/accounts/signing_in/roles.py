@@ -18,13 +18,17 @@ from django.db import IntegrityError, transaction
 from evalsvc.accounts.membership import RANKS
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import add_member, remove_member
+from evalsvc.accounts.signing_in.factors import person_turn, switch_off
 from evalsvc.accounts.signing_in.provider import ProviderRefused
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
-from evalsvc.tenancy.scope import SYSTEM, role_scope
+from evalsvc.rest.bodies.names import bare_name
+from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
 
 GIVEN = "memberships"
-MAX_EMAIL = 254
+MAX_EMAIL, MAX_NAME = 254, 100
+MAX_SUB = 191
+"""Of the 255 ASCII characters that OpenID Connect allows, as many as the library's column holds."""
 ACTOR = "provider"
 
 
@@ -37,14 +41,14 @@ def admit(claims: Mapping[str, Any]) -> User:
     with role_scope(SYSTEM):
         known = SocialAccount.objects.select_related("user").filter(**_identity(claims)).first()
         if known is not None:
-            _give(known, wanted)
+            give_memberships(known, wanted)
         if not wanted:
             raise ProviderRefused(f"{settings.OIDC_LABEL} names no role of yours that leads to an account here.")
         if claims.get("email_verified") not in (True, "true") or not claims.get("email"):
             raise ProviderRefused(f"{settings.OIDC_LABEL} has not verified your e-mail address.")
         if known is None:
             known = _new_identity(claims)
-            _give(known, wanted)
+            give_memberships(known, wanted)
         user: User = known.user
     if not user.is_active or not user.is_staff:
         raise ProviderRefused("An operator has switched you off here.")
@@ -73,7 +77,10 @@ def _named(claims: Mapping[str, Any]) -> list[str]:
 
 def _identity(claims: Mapping[str, Any]) -> dict[str, str]:
     # The issuer is part of it: the same `sub` of another provider is somebody else.
-    return {"provider": settings.OIDC_ISSUER.rstrip("/")[:200], "uid": str(claims["sub"])}
+    sub = str(claims["sub"])
+    if not sub.isascii() or not sub.isprintable() or not sub.strip() or len(sub) > MAX_SUB:
+        raise ProviderRefused(f"What {settings.OIDC_LABEL} calls you cannot be one here.")
+    return {"provider": settings.OIDC_ISSUER.rstrip("/")[:200], "uid": sub}
 
 
 def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
@@ -84,15 +91,32 @@ def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
     try:
         with transaction.atomic(using=SYSTEM):
             if user is None:
-                user = User.objects.create_user(email, None, name=str(claims.get("name", ""))[:100], is_staff=True)
+                user = User.objects.create_user(email, None, name=_name_of(claims), is_staff=True)
             else:
-                # An invitation proves no address: who chose this password may be somebody else.
-                user.set_unusable_password()
-                user.save(update_fields=["password"])
-                record_of_person(user, "password.ended", actor=ACTOR, n_sessions=end_sessions(user=user))
+                _begin_anew(user)
             return SocialAccount.objects.create(user=user, **_identity(claims), extra_data={GIVEN: {}})
     except IntegrityError:
         raise ProviderRefused("You are signing in twice at this moment. Try again.") from None
+
+
+def _begin_anew(user: User) -> None:
+    """End all by which this person could sign in until now; their memberships stay.
+
+    An invitation proves no address: whoever chose the password, and has set a second factor up since, may be somebody
+    else. The owner could neither give its codes nor switch it off.
+    """
+    with person_turn(user):
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+        had_factor = switch_off(user=user)
+        n_sessions = end_sessions(user=user)
+    record_of_person(user, "password.ended", actor=ACTOR, n_sessions=n_sessions)
+    if had_factor:
+        record_of_person(user, "factor.ended", actor=ACTOR)
+
+
+def _name_of(claims: Mapping[str, Any]) -> str:
+    return bare_name(str(claims.get("name") or ""))[:MAX_NAME]
 
 
 def _email_of(claims: Mapping[str, Any]) -> str:
@@ -110,8 +134,16 @@ def _email_of(claims: Mapping[str, Any]) -> str:
     return email.lower()
 
 
+def give_memberships(identity: SocialAccount, wanted: Mapping[str, str]) -> None:
+    """Make the memberships that came from the provider those that it names now.
+
+    Of two sign-ins at once one waits: each has to read what the other has given, or nobody would take that back.
+    """
+    with transaction.atomic(using=current_role()):
+        _give(SocialAccount.objects.select_for_update(of=("self",)).select_related("user").get(pk=identity.pk), wanted)
+
+
 def _give(identity: SocialAccount, wanted: Mapping[str, str]) -> None:
-    """Make the memberships that came from the provider those that it names now."""
     accounts = {one.name: one for one in Account.objects.filter(name__in=wanted, off_at=None, deleted_at=None)}
     now = {accounts[name].pk: role for name, role in wanted.items() if name in accounts}
     before = {int(id): role for id, role in identity.extra_data.get(GIVEN, {}).items()}

@@ -80,12 +80,12 @@ def switch_own_factor_off(*, user: User, is_vouched: bool = False) -> bool:
 
     Raises Invalid where an account of theirs asks for a second factor, and no provider has asked them for one.
     """
-    with person_turn(user):
+    with person_turn(user) as is_same:
         if asking := accounts_that_require(user=user, is_vouched=is_vouched):
             raise Invalid(
                 FieldError("/", f"Your second factor stays on: you need it for the pages of {', '.join(asking)}.")
             )
-        return switch_off(user=user)
+        return is_same and switch_off(user=user)
 
 
 def accounts_that_require(*, user: User, is_vouched: bool) -> list[str]:

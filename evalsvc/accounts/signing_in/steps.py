@@ -20,6 +20,7 @@ from django.conf import settings
 from django.contrib.auth import authenticate
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from evalsvc.accounts.access.signin import (
     LockedOut,
@@ -36,6 +37,8 @@ from evalsvc.accounts.signing_in.library import FACTOR_STAGE
 from evalsvc.accounts.signing_in.trail import record_lock
 
 Found = TypeVar("Found")
+PROVEN = "proven"
+"""Which password, as a digest, a sign-in that waits for a code has begun with."""
 RECENT_SECONDS = 600
 """Whoever has neither a password nor a second factor here proves themselves by a sign-in that is no older."""
 
@@ -76,8 +79,7 @@ def _tried(
 
 def begin(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
     """Go on from the right password: to the code, or into the service and on to the page `then`."""
-    login = Login(user=user, redirect_url=then, email=user.email)
-    return perform_password_login(request, {"email": user.email}, login)
+    return perform_password_login(request, {"email": user.email}, _login_of(user, then))
 
 
 def begin_from_provider(request: HttpRequest, user: User, *, then: str, is_vouched: bool) -> HttpResponse:
@@ -88,13 +90,25 @@ def begin_from_provider(request: HttpRequest, user: User, *, then: str, is_vouch
     request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3600)
     request.session[VOUCHED_KEY] = user.pk if is_vouched else None
     record_authentication(request, user, method="provider")
-    response: HttpResponse = perform_login(request, Login(user=user, redirect_url=then, email=user.email))
+    response: HttpResponse = perform_login(request, _login_of(user, then))
     return response
 
 
+def _login_of(user: User, then: str) -> Login:
+    return Login(user=user, redirect_url=then, email=user.email, state={PROVEN: user.get_session_auth_hash()})
+
+
 def pending(request: HttpRequest) -> LoginStage | None:
-    """Return the sign-in of this browser that waits for a code."""
-    return LoginStageController.enter(request, FACTOR_STAGE)
+    """Return the sign-in of this browser that waits for a code, unless what it has proven is over by now.
+
+    A new password ends it, as it ends sessions; so does being switched off.
+    """
+    stage = LoginStageController.enter(request, FACTOR_STAGE)
+    user = stage.login.user if stage is not None else None
+    if stage is None or not isinstance(user, User) or not user.is_active or not user.is_staff:
+        return None
+    is_same = constant_time_compare(stage.login.state.get(PROVEN, ""), user.get_session_auth_hash())
+    return stage if is_same else None
 
 
 def finish(request: HttpRequest, stage: LoginStage, kind: str) -> HttpResponse:

@@ -47,14 +47,19 @@ def new_by_link(request: HttpRequest, person: str, token: str) -> HttpResponse:
     """Take a new password from whoever holds the link."""
     user = person_of_link(person, token)
     if user is None:
-        way = ("console_forgotten", "Ask for another one") if sends_mails() else ("account_login", "Sign in")
-        return console_message(request, status=404, title="This link opens nothing", detail=OVER, way=way)
+        return _opens_nothing(request)
     faults: list[str] = []
     if request.method == "POST":
         password = request.POST.get("password", "")
         faults = password_faults(user, password, request.POST.get("again", ""))
+        if not faults and not reset_password(user=user, password=password):
+            return _opens_nothing(request)
         if not faults:
-            reset_password(user=user, password=password)
             messages.success(request, "Your password is changed, and all your sessions have ended. Sign in with it.")
             return redirect("account_login")
     return render(request, "console/signin/reset.html", {"person": user, "faults": faults})
+
+
+def _opens_nothing(request: HttpRequest) -> HttpResponse:
+    way = ("console_forgotten", "Ask for another one") if sends_mails() else ("account_login", "Sign in")
+    return console_message(request, status=404, title="This link opens nothing", detail=OVER, way=way)

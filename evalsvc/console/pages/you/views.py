@@ -18,7 +18,7 @@ from evalsvc.accounts.signing_in.rule import accounts_that_require
 from evalsvc.accounts.signing_in.sessions import PersonSession, end_session, end_sessions, list_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.console.pages.you.browsers import browser_name
-from evalsvc.console.pages.you.personal import person_of, personal_page, proof_label, require_proof
+from evalsvc.console.pages.you.personal import NotProven, person_of, personal_page, proof_label, require_proof
 from evalsvc.console.parts.moments import moment_markup
 
 
@@ -49,8 +49,9 @@ def new_password(request: HttpRequest) -> HttpResponse:
     faults = password_faults(user, request.POST.get("password", ""), request.POST.get("again", ""))
     if faults:
         messages.error(request, f"The password stays as it is. {' '.join(faults)}")
+    elif not change_password(request, user=user, password=request.POST["password"]):
+        raise NotProven
     else:
-        change_password(request, user=user, password=request.POST["password"])
         messages.success(request, "The password is changed. Your other sessions have ended.")
     return redirect("console_you")
 
