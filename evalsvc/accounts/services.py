@@ -7,11 +7,12 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text
 from evalsvc.accounts.access.rate_limiter import bump_epoch
-from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
+from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Invitation, Member, User
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -169,6 +170,8 @@ def change_role(*, account: Account, member: Member, role: str, actor: str, may_
                 role=role,
                 before=before,
             )
+        if role != Member.Role.ADMIN:
+            _end_invitations(account, Q(invited_by=f"user:{member.user_id}"), actor)
     member.role = role
     return member
 
@@ -181,14 +184,26 @@ def _keep_an_admin(account: Account, *, without: int) -> None:
         raise Invalid(FieldError("/role", "This is the account's last admin. Make somebody else an admin first."))
 
 
+def _end_invitations(account: Account, those: Q, actor: str) -> None:
+    """Withdraw open invitations. Whoever has made one knows its link, and could come in by it as somebody new."""
+    rows = Invitation.objects.filter(those, account=account, accepted_at=None, withdrawn_at=None)
+    for email in list(rows.values_list("email", flat=True)):
+        record_audit(account=account, actor=actor, action="invitation.withdrawn", target=email)
+    rows.update(withdrawn_at=Now())
+
+
 def remove_member(*, account: Account, member: Member, actor: str, may_be_last: bool = False) -> None:
-    """Take a person out of an account; the next page they open shows nothing of it. As above."""
+    """Take a person out of an account; the next page they open shows nothing of it. As above.
+
+    The invitations that they have made end, and so does one of their own address.
+    """
     with account_scope(account.pk):
         email = member.user.email
         if not may_be_last:
             _keep_an_admin(account, without=member.user_id)
         if not Member.objects.filter(account=account, pk=member.pk).delete()[0]:
             raise NotFound
+        _end_invitations(account, Q(invited_by=f"user:{member.user_id}") | Q(email=email.lower()), actor)
         record_audit(account=account, actor=actor, action="member.removed", target=email)
 
 

@@ -56,7 +56,7 @@ LANGUAGE sql STABLE SECURITY INVOKER AS $$
 $$;
 
 -- What an invitation opens, before whoever holds it is anybody; nothing once it was accepted or withdrawn, nor of an account
--- that is off or marked as deleted.
+-- that is off or marked as deleted. Whoever has made one knows its link: it opens nothing once they could make none.
 CREATE OR REPLACE FUNCTION find_invitation(p_public text)
 RETURNS TABLE (id bigint, account_id bigint, account_name text, email text, role text, secret_hash bytea,
                expires_at timestamptz)
@@ -64,4 +64,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
   SELECT i.id, i.account_id, a.name::text, i.email::text, i.role::text, i.secret_hash, i.expires_at
   FROM accounts_invitation i JOIN accounts_account a ON a.id = i.account_id
   WHERE i.public = p_public AND i.accepted_at IS NULL AND i.withdrawn_at IS NULL AND a.off_at IS NULL AND a.deleted_at IS NULL
+    AND (i.invited_by !~ '^user:[0-9]{1,18}$' OR EXISTS (
+      SELECT 1 FROM accounts_user u
+      WHERE u.id = substr(i.invited_by, 6)::bigint AND u.is_active AND u.is_staff AND (u.is_superuser OR EXISTS (
+        SELECT 1 FROM accounts_member m WHERE m.account_id = i.account_id AND m.user_id = u.id AND m.role = 'admin'))))
 $$;

@@ -1,0 +1,76 @@
+"""Whoever leaves an account, or is its admin no more, has links that let people in: they open nothing any more."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+from django.test import Client
+
+from tests.admin.conftest import join, member, new_user, signed_in
+from tests.conftest import Caller
+from tests.console.conftest import Visitor, visitor
+from tests.console.trail import audit_of
+
+GOOD = "a long and good password"
+
+
+def link_of(admin: Visitor, email: str, role: str = "admin") -> str:
+    answer = admin.post("members/invite", email=email, role=role, ends="30")
+    found = re.search(r"/console/invitations/[a-z0-9]{16}\.[A-Za-z0-9_-]{43}", answer.content.decode())
+    assert found
+    return found[0]
+
+
+def address() -> str:
+    return f"{uuid.uuid4().hex[:12]}@example.com"
+
+
+def row_of(user: Any, caller: Caller) -> int:
+    from evalsvc.accounts.models import Member
+
+    return int(Member.objects.using("system").get(account=caller.account, user=user).pk)
+
+
+def test_an_admin_who_is_removed_left_no_way_in(admin: Visitor, alice: Caller) -> None:
+    """They know the address of the link, and could choose the password of whoever they have invited."""
+    mallory = visitor(member(alice.account, "admin"))
+    link, email = link_of(mallory, address()), mallory.user.email
+    others = link_of(admin, address())
+
+    assert admin.post(f"members/{row_of(mallory.user, alice)}/remove", confirm=email).status_code == 302
+    assert Client().get(link).status_code == Client().post(link, {"password": GOOD}).status_code == 404
+    assert Client().get(others).status_code == 200
+    assert sorted(row[0] for row in audit_of(alice.account)[:2]) == ["invitation.withdrawn", "member.removed"]
+
+
+def test_an_admin_who_is_made_less_left_no_way_to_be_more(admin: Visitor, alice: Caller) -> None:
+    mallory = visitor(member(alice.account, "admin"))
+    link = link_of(mallory, address())
+
+    assert admin.post(f"members/{row_of(mallory.user, alice)}", role="reader").status_code == 302
+    assert Client().get(link).status_code == 404
+
+
+def test_an_invitation_of_before_does_not_let_a_removed_person_in_again(admin: Visitor, alice: Caller) -> None:
+    """They were invited, and let in by the operator before they had opened the link."""
+    user = new_user()
+    link = link_of(admin, user.email, "reader")
+    join(user, alice.account, "reader")
+
+    assert admin.post(f"members/{row_of(user, alice)}/remove", confirm=user.email).status_code == 302
+    assert signed_in(user).client.post(link).status_code == 404
+
+
+def test_an_admin_who_is_switched_off_lets_nobody_in(admin: Visitor) -> None:
+    link = link_of(admin, address())
+    type(admin.user).objects.using("system").filter(pk=admin.user.pk).update(is_active=False)
+
+    assert Client().get(link).status_code == 404
+
+
+def test_an_operators_invitation_needs_no_membership(operator: Visitor, alice: Caller) -> None:
+    operator.post("accounts", account=str(alice.account.pk))
+
+    assert Client().get(link_of(operator, address())).status_code == 200
