@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evalsvc.gates.answers import RuleResult
+from evalsvc.stats.basics.digits import digits_text
 
 VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
 REASONS = {
@@ -17,7 +18,7 @@ REASONS = {
 
 def number_words(value: float | None) -> str:
     """Return a number as people read it."""
-    return "unknown" if value is None else f"{value + 0.0:.4g}"
+    return "unknown" if value is None else digits_text(value + 0.0)
 
 
 def rule_name(rule: RuleResult, shown: Callable[[str], str] = str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from evalsvc.rest.answering.shapes import AnswerShape, Json, WrittenMoment
+from evalsvc.stats.basics.digits import digits_text
 
 
 class LabelDecision(AnswerShape):
@@ -85,4 +86,4 @@ def in_words(evidence: LabelEvidence) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+    return "-" if value is None else digits_text(value)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from evalsvc.experiments.reporting.words import level_text
+from evalsvc.experiments.reporting.words import level_text, untold_words
 from evalsvc.rest.answering.rendering import dumps
+from evalsvc.stats.basics.digits import digits_text
 
 NOTHING = "—"
 WHOLE = 1e7
@@ -31,14 +32,15 @@ LIMITS = (
 
 
 def number_text(value: Any, digits: int = 4) -> str:
-    """Return a number with so many significant digits; a dash where there is none."""
+    """Return a number with so many significant digits, thousands apart; a dash where there is none."""
     if value is None:
         return NOTHING
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int) or (value == int(value) and abs(value) < WHOLE):
-        return f"{value:,.0f}".replace(",", "\u202f")
-    return f"{value:.{digits}g}"
+        return f"{value or 0:,.0f}".replace(",", "\u202f")
+    text = digits_text(value, digits)
+    return f"{int(text):,}".replace(",", "\u202f") if text.lstrip("-").isdigit() else text
 
 
 def interval_text(row: Mapping[str, Any] | None) -> str:
@@ -68,7 +70,7 @@ def word_of(versus: Mapping[str, Any] | None) -> str:
     """Return whether a difference is better, worse, or may be chance."""
     if versus is None:
         return NOTHING
-    return WORDS.get(versus["word"] or "", "no verdict: the metric has no range")
+    return WORDS.get(versus["word"] or "", f"no verdict: {untold_words(versus)}")
 
 
 NO_BOTTLENECK = {

@@ -71,6 +71,8 @@ def histogram(title: str, values: Sequence[float], *, n: int = 20, low: float | 
     """Return how many values lie in each of n equal ranges; the last holds its upper end."""
     low = min(values, default=0.0) if low is None else low
     high = max(values, default=1.0) if high is None else high
+    if not high > low:
+        return bars(title, "How many", [ChartBar(number_text(low), len(values), "all of them")], says=says)
     return histogram_of_counts(title, binned(values, low, high, n), low, high, says=says)
 
 

@@ -13,6 +13,8 @@ from evalsvc.reports.words import number_text
 
 Kind = Literal["number", "time", "ordinal"]
 ROUND_A_MOMENT = 1800.0
+ALIKE = 1e-9
+"""As shares of a number: means of equal scores differ by less, and an axis of that would show nothing but rounding."""
 STEPS_OF_TIME = (
     *(60.0 * n for n in (1, 5, 15, 30)),
     *(3600.0 * n for n in (1, 3, 6, 12)),
@@ -70,6 +72,8 @@ def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
     known = [float(value) for value in values if value is not None and math.isfinite(value)]
     known += [end for end in (axis.low, axis.high) if end is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    if axis.kind == "number" and high - low <= ALIKE * max(abs(low), abs(high)):
+        low = high = 0.5 * (low + high)
     room = _room(axis.kind, low, high)
     least, most = axis.limits or (-math.inf, math.inf)
     return PlacedAxis(

@@ -8,11 +8,17 @@ from typing import Any
 
 from django.utils.text import Truncator
 
+from evalsvc.stats.basics.digits import digits_text, placed
 from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE
 
 MINUS = "\N{MINUS SIGN}"
 NO_VERDICT = "no verdict"
-WITHOUT_RANGE = "nothing can be said while watched: the metric has no declared range; the interval is for one look"
+ONE_LOOK_ONLY = "nothing can be said while watched: {why}; the interval is for one look"
+UNTOLD = {
+    "no_range": "the metric has no declared range",
+    "not_over_clusters": "the examples share clusters, and evidence that may be watched takes each by itself",
+}
+"""Why nobody says better or worse, by the `reason` of a comparison."""
 
 
 def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -94,9 +100,12 @@ def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
 
 
 def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] | None) -> str:
-    """Say beneath a metric's name what to hold it to: that it was added later, and what it was before."""
+    """Say beneath a metric's name how to read it: where lower is better, whether it was added later, what it was."""
     added = "added later: one look" if metric.get("addition") else ""
-    return "; ".join(words for words in (added, before_words(reference)) if words)
+    lower = (
+        "" if metric.get("higher_is_better", True) else "lower is better: a difference above 0 is one for the better"
+    )
+    return "; ".join(words for words in (lower, added, before_words(reference)) if words)
 
 
 def before_words(found: Mapping[str, Any] | None) -> str:
@@ -155,7 +164,7 @@ def look_words(found: Mapping[str, object]) -> str:
 def outlook_words(found: Mapping[str, Any]) -> str:
     """Say what it would take to be sure, or why nobody can be."""
     if found["word"] is None:
-        return WITHOUT_RANGE
+        return ONE_LOOK_ONLY.format(why=untold_words(found))
     if found["word"] != MAY_BE_CHANCE or found["rests_on"] is None:
         return ""
     if not found["rests_on"]["n_fresh"]:
@@ -166,16 +175,20 @@ def outlook_words(found: Mapping[str, Any]) -> str:
     return f"about {found['about_n_more']} more like these would settle it{beyond}"
 
 
+def untold_words(found: Mapping[str, Any]) -> str:
+    """Say why a comparison has no word."""
+    return UNTOLD.get(found["reason"] or "", UNTOLD["no_range"])
+
+
 def number(value: float | None, *, signed: bool = False) -> str:
-    """Write a number for reading: three places of small ones, four digits of large ones."""
+    """Write a number for reading: three places of small ones, four digits of large ones, thousands in full."""
     if value is None:
         return "-"
-    if isinstance(value, int) or (value == int(value) and abs(value) >= 10):
-        text = f"{int(value):+d}" if signed else str(int(value))
+    if not isinstance(value, int) and abs(value) < 10:
+        text = placed(value, signed=signed)
     else:
-        form = "+.3f" if signed else ".3f"
-        text = format(value, form) if abs(value) < 10 else format(value, ".4g")
-    return text.replace("-", MINUS, 1)
+        text = ("+" if signed and value >= 0 else "") + digits_text(value)
+    return f"{MINUS}{text[1:]}" if text.startswith("-") else text
 
 
 def interval(lower: float | None, upper: float | None, *, signed: bool = False) -> str:

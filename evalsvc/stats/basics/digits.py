@@ -1,0 +1,54 @@
+"""Numbers as people write them: so many digits, and nothing rounded to what it is not."""
+
+from __future__ import annotations
+
+import math
+
+LARGEST = 1e7
+"""From here on a power of ten says more than digits do."""
+NOISE = 1e-12
+"""What is left of sums that should be zero."""
+
+
+def digits_text(value: float, digits: int = 4) -> str:
+    """Return a number with so many significant digits, thousands in full; whole numbers as they are.
+
+    What is below 1 is not written as 1: 19 999 of 20 000 have more digits instead, as many as tell them from all.
+
+    Examples
+    --------
+    >>> digits_text(0.87654), digits_text(0.99995), digits_text(44633.7), digits_text(0.000123456)
+    ('0.8765', '0.99995', '44634', '0.0001235')
+    """
+    size = abs(value)
+    if isinstance(value, int):
+        return str(value)
+    if 0.5 < size < 1.0:
+        return _below_one(value, digits).rstrip("0")
+    if 10.0**digits <= round(size) < LARGEST:
+        return f"{value:.0f}"
+    return f"{value + 0.0:.{digits}g}"
+
+
+def placed(value: float, places: int = 3, *, signed: bool = False) -> str:
+    """Return a number with so many decimals; where these would make it 0 or 1 and it is not, with more.
+
+    Examples
+    --------
+    >>> placed(0.5), placed(0.99995), placed(0.00012), placed(-0.25, signed=True), placed(0.0)
+    ('0.500', '0.99995', '0.00012', '-0.250', '0.000')
+    """
+    sign, size = "+" if signed else "", abs(value)
+    if NOISE < size < 0.5 * 10.0**-places:
+        return f"{value:{sign}.2g}"
+    if 0.5 < size < 1.0:
+        return _below_one(value, places, sign)
+    return f"{value if size > NOISE else 0.0:{sign}.{places}f}"
+
+
+def _below_one(value: float, places: int, sign: str = "") -> str:
+    """Return a number with so many decimals, or with as many more as it takes not to be one."""
+    text = f"{value:{sign}.{places}f}"
+    if abs(float(text)) < 1.0:
+        return text
+    return f"{value:{sign}.{-math.floor(math.log10(1.0 - abs(value)))}f}".rstrip("0")
