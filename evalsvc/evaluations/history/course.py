@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evalsvc.evaluations.history.cache import HistorySnapshot
-from evalsvc.evaluations.history.interval import Window, default_of, interval_values, numbers_of
+from evalsvc.evaluations.history.interval import Window, default_of, interval_values, numbers_of, shown_ends
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
 from evaluators.base import Family
 
@@ -29,6 +29,8 @@ class HistoryStretch:
     first_id: int = 0
     """Of the value at its beginning: the evaluation's, where an evaluation made it."""
     last_id: int = 0
+    is_degenerate: bool = False
+    """Whether all of its values are equal."""
 
     @property
     def n(self) -> int:
@@ -72,10 +74,13 @@ def course_of(
     def stretch(first: int, end: int) -> HistoryStretch:
         values = window.values[n - end : n - first]
         numbers = numbers_of(ask, of, family, replace(window, values=values))
-        lower, upper = _advised(numbers)
+        known = shown_ends(numbers)
         oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
         times = moment_of(oldest), moment_of(newest)
-        return HistoryStretch(first + 1, end, *times, float(values.mean()), lower, upper, oldest, newest)
+        return HistoryStretch(
+            first + 1, end, *times, float(values.mean()), known["lower"], known["upper"], oldest, newest,
+            is_degenerate=numbers["degenerate"],
+        )  # fmt: skip
 
     return HistoryCourse(
         parts=tuple(stretch(first, end) for first, end in zip([0, *ends], ends, strict=False)),
@@ -83,13 +88,6 @@ def course_of(
         revisions=tuple(_revisions(window)),
         values=window.values[::-1],
     )
-
-
-def _advised(numbers: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    if not numbers["degenerate"]:
-        return numbers["lower"], numbers["upper"]
-    advice = numbers["advice"] or {}
-    return advice.get("lower"), advice.get("upper")
 
 
 def _revisions(window: Window) -> Iterator[tuple[int, datetime, int]]:

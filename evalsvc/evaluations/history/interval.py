@@ -113,6 +113,14 @@ def numbers_of(ask: IntervalAsk, of: str, family: Family | None, window: Window)
     return numbers
 
 
+def shown_ends(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ends of an interval and its method: of equal scores those that are advised."""
+    if not numbers["degenerate"]:
+        return {name: numbers[name] for name in ("lower", "upper", "method")}
+    advice = numbers["advice"] or {}
+    return {"lower": advice.get("lower"), "upper": advice.get("upper"), "method": advice.get("kind")}
+
+
 def sources_of(window: Window) -> dict[str, dict[str, object]]:
     """Return how many of the values come from where, and the mean of each part."""
     if window.verdicts is not None:
@@ -153,7 +161,7 @@ def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> 
         return None
     n_since = window.values.size - found.changed_at
     numbers = numbers_of(ask, of, family, replace(window, values=window.values[:n_since]))
-    told = {name: numbers[name] for name in ("lower", "median", "upper", "n", "method")}
+    told = {name: numbers[name] for name in ("median", "n")} | shown_ends(numbers)
     moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
     return {"changed_at": moment.isoformat(), "before": found.before, "after": found.after, **told}
 

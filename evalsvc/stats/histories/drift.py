@@ -62,8 +62,9 @@ def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
     Returns
     -------
     Drift or None
-        None below 50 scores, and for equal ones. The interval since the shift is that of ``scores[changed_at:]``: it is
-        what the history says about now, though an end chosen by the data makes it a little too narrow.
+        None below 50 scores, for equal ones, and where only the score at an end differs: one score is no level. The
+        interval since the shift is that of ``scores[changed_at:]``: it is what the history says about now, though an
+        end chosen by the data makes it a little too narrow.
 
     Examples
     --------
@@ -79,6 +80,9 @@ def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
     unit = (row - row.min()) / (row.max() - row.min())
     sums = np.cumsum(unit - unit.mean())[:-1]
     split = int(np.abs(sums).argmax()) + 1
+    if split in (1, row.size - 1):
+        # The first failure ever is the newest score when it comes: each would be called a drift.
+        return None
     spread = _spread(unit, split)
     p_value = kolmogorov_tail(abs(float(sums[split - 1])) / (spread * math.sqrt(row.size))) if spread > 0.0 else 0.0
     if p_value >= alpha:
