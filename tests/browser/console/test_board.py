@@ -80,13 +80,13 @@ def test_three_keys_stop_a_config_and_the_board_moves_on_under_the_focus(editor:
     for key in ("j", "j"):
         page.keyboard.press(key)
     half(alice, made, 0)
-    page.wait_for_selector("text=10 of 40 answers")
+    page.wait_for_selector("text=10 of 40 asked")
     assert page.evaluate("document.activeElement.id") == f"config-{second}"
 
     page.keyboard.press("s")
     page.wait_for_selector("text=Stopped old prompt.")
     half(alice, made, 0)
-    page.wait_for_selector("text=20 of 40 answers")
+    page.wait_for_selector("text=20 of 40 asked")
     assert "by a person" in row(editor, second).inner_text()
 
 

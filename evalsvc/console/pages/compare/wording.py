@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.console.parts.numbers import Number
-from evalsvc.experiments.reporting.words import joint_words, number
+from evalsvc.experiments.reporting.words import joint_words, number, untold_words
 from evalsvc.stats.pairs.newpairs import BETTER, MAY_BE_CHANCE, WORSE
 
 FEWEST_TO_FORESEE = 10
@@ -41,7 +41,7 @@ class WordedVerdict:
 def worded_verdict(view: Mapping[str, Any]) -> WordedVerdict:
     """Put a comparison, as the API answers it, into words."""
     found, first, second = view["comparison"], view["a"]["name"], view["b"]["name"]
-    tone, says = _says(found["word"], first, second, found["n"])
+    tone, says = _says(found["word"], first, second, found["n"], untold_words(found))
     return WordedVerdict(
         tone=tone,
         says=says,
@@ -76,14 +76,14 @@ def new_data_number(found: Mapping[str, Any]) -> Number:
     )
 
 
-def _says(word: str | None, first: str, second: str, n: int) -> tuple[str, str]:
+def _says(word: str | None, first: str, second: str, n: int, untold: str) -> tuple[str, str]:
     if not n:
         return "none", "Nothing to compare yet: no example has been scored in both."
     return {
         BETTER: ("good", f"{first} is better than {second}."),
         WORSE: ("bad", f"{first} is worse than {second}."),
         MAY_BE_CHANCE: ("none", f"The difference between {first} and {second} may be chance."),
-    }.get(word or "", ("none", f"No verdict on {first} against {second}."))
+    }.get(word or "", ("none", f"No verdict on {first} against {second}: {untold}."))
 
 
 def _why(found: Mapping[str, Any], metric: str) -> str:
@@ -91,8 +91,8 @@ def _why(found: Mapping[str, Any], metric: str) -> str:
         return ""
     if found["word"] is None:
         return (
-            f"{metric} has no declared range, and without one nothing can be said that holds however often one looks."
-            " The interval below holds for one look, at one moment that was chosen beforehand."
+            f"No verdict on {metric}: {untold_words(found)}. So nothing can be said that holds however often one looks."
+            " The interval holds for one look, at one moment that was chosen beforehand."
         )
     rests = found["rests_on"]
     side = {BETTER: "for the first", WORSE: "for the second"}.get(found["word"], "for either")

@@ -28,7 +28,7 @@ COLUMNS = (
     Column("Experiment"),
     Column("State"),
     Column("In front, by the primary metric", kind="wide"),
-    Column("Answered", kind="figure"),
+    Column("Asked", kind="figure"),
     Column("Cost", kind="figure"),
     Column("Started"),
 )

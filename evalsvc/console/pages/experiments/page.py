@@ -34,6 +34,7 @@ from evalsvc.console.parts.fields import FormField
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import configs_ever
+from evalsvc.experiments.reporting.words import level_text
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
@@ -55,6 +56,7 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
         "chosen": _choices(request, board, knobs, by),
         "knobs": _knobs(request, plan, by, board.metric) if by else None,
         "primary": primary_metric(plan),
+        "level": level_text(plan.level),
         "call": ApiCall("GET", f"/v1/experiments/{id}/live"),
     }
     return render(request, "console/experiments/experiment.html", context)

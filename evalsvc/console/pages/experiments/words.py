@@ -25,7 +25,7 @@ TONES = {
 WHY = {
     "evidence": "the evidence against it has passed the threshold",
     "futility": "it could not catch up any more on the examples that were left",
-    "epsilon": "it is not better than the leader by more than the smallest difference that matters",
+    "epsilon": "it is not better than {against} by the smallest difference that matters (epsilon), or more",
     "fast": "the paired test spoke against it",
     "halving": "it was not in the better half at the end of a shard",
     "decided": "it is the last one in the race",
@@ -33,12 +33,15 @@ WHY = {
     "error": "it kept failing",
     "abort": "an answer failed, and the plan says to stop then",
     "pause": "it waits at the end of a shard for a person",
-    "resumed": "a person let it go on",
+    "resumed": "what it had been stopped for holds no more, so the policy took the stop back",
 }
+SHOWN_BETTER = ("evidence", "futility", "fast")
+"""Reasons that say the other one is better; the others say that it is not much worse, or nothing of two configs."""
 EVIDENCE = {
     "e_value": "evidence on these examples (e-value)",
     "threshold": "evidence that was asked for",
     "n": "examples compared",
+    "start": "after the first",
     "n_plus": "examples on which the other was better",
     "n_minus": "examples on which it was better",
     "difference": "difference on these examples",
@@ -54,13 +57,14 @@ def state_markup(state: str, about: str = "") -> SafeString:
 
 def decision_words(decision: Mapping[str, Any]) -> dict[str, Any]:
     """Return a decision in words: what was done to whom, why, and the evidence that it rested on."""
-    verb = "went on" if decision["reason"] == "resumed" else "was stopped"
-    against = f", as {decision['against']} is better" if decision["against"] and verb == "was stopped" else ""
+    verb, other = "went on" if decision["reason"] == "resumed" else "was stopped", decision["against"]
+    is_behind = other and decision["reason"] in SHOWN_BETTER
+    against = f", as {other} is better on the examples of this set" if is_behind else ""
     flying, why = decision["n_in_flight"], WHY.get(decision["reason"], decision["reason"])
     return {
         "at": decision["created_at"],
         "config": decision["config"],
-        "says": f"{verb} after {decision['watermark']} examples{against}: {why}."
+        "says": f"{verb} after {decision['watermark']} examples{against}: {why.format(against=other or 'the leader')}."
         + (f" {flying} answers on their way were kept." if flying else ""),
         "evidence": [
             (EVIDENCE.get(name, name.replace("_", " ")), _value(value)) for name, value in decision["evidence"].items()

@@ -13,6 +13,10 @@ from evalsvc.gates.answers import GatedConfig, GateEvidence, RuleResult
 
 WHOLE = "account"
 """The scope that narrows nothing."""
+OF_ALL = ("source", "higher_is_better", "component", "k", "sample")
+OF_NUMBERS = ("value_range", "binary", "denominator")
+"""What metrics without an evaluator say besides: an evaluator's range is known."""
+USUAL = {"higher_is_better": True, "binary": False, "type": "algebraic"}
 PROGRAMS = ("answer", "answer_released")
 PASSES = "import json, sys; sys.exit(json.load(sys.stdin)['gate']['outcome'] != 'pass')"
 
@@ -88,10 +92,11 @@ def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
     names = [candidate.config, *([baseline.config] if baseline is not None else [])]
     programs = " ".join(f"{shlex.quote(name)}=app:{PROGRAMS[i]}" for i, name in enumerate(names))
     metrics = _plan_metrics(evidence, plan)
+    wanted = {"metrics": metrics} | ({"cluster_by": plan.cluster_by} if plan.cluster_by else {})
     evaluators = [one["evaluator"] for one in metrics if "evaluator" in one]
     judged = f" -e {shlex.quote(evaluators[0])}" if evaluators else ""
     return (
-        f"echo {shlex.quote(json.dumps({'metrics': metrics}, ensure_ascii=False))} > plan.json\n"
+        f"echo {shlex.quote(json.dumps(wanted, ensure_ascii=False))} > plan.json\n"
         f"evalsvc run {programs} --data golden.jsonl --input question --expected answer \\\n"
         f" {judged} --plan plan.json --name {shlex.quote(candidate.experiment)} --no-promote"
     )
@@ -104,9 +109,9 @@ def _plan_metrics(evidence: GateEvidence, plan: ExperimentPlan) -> list[dict[str
 
 def _metric(row: Mapping[str, Any]) -> dict[str, Any]:
     judged = {"evaluator": row.get("evaluator_id"), "criteria": row.get("profile_name")}
-    read = {"source": row.get("source"), "higher_is_better": row.get("higher_is_better")}
-    said = judged if row.get("evaluator_id") else read
-    return {"name": row["name"], **{key: value for key, value in said.items() if value is not None}}
+    read = OF_ALL if row.get("evaluator_id") else (*OF_ALL, *OF_NUMBERS)
+    said = {**judged, **{key: row.get(key) for key in read}, "type": row.get("kind", USUAL["type"])}
+    return {"name": row["name"], **{key: value for key, value in said.items() if value != USUAL.get(key)}}
 
 
 def curl_for_ci(curl: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -85,11 +87,21 @@ def outcome_badge(outcome: str) -> SafeString:
     return element("span", outcome, class_=f"badge {TONES[outcome]}")
 
 
+def _narrowed(scope: Any) -> str:
+    """Say which part of a history was asked about; nothing where it was all of it."""
+    if not isinstance(scope, Mapping):
+        return ""
+    said = (
+        value if isinstance(value, str) else ", ".join(f"{k}={v}" for k, v in value.items()) for value in scope.values()
+    )
+    return "".join(f", {name} {words}" for name, words in zip(scope, said, strict=True))
+
+
 def subject_of(evidence: GateEvidence) -> str:
     """Say what a gate is about, in a few words."""
     if evidence.history is not None:
         profile = f" · {evidence.history.profile_name}" if evidence.history.profile_name else ""
-        return f"history of {evidence.history.evaluator_id}{profile}"
+        return f"history of {evidence.history.evaluator_id}{profile}{_narrowed(evidence.history.scope)}"
     sides = [
         f"{side.config} of {side.experiment}"
         for side in (evidence.candidate, evidence.baseline)

@@ -27,6 +27,7 @@ from evalsvc.evaluations.wire.interval_request import IntervalAsk
 from evaluators.base import Family
 
 PAGE, N_PARTS = 20, 12
+OF = {"pass": "share that passes", "score": "mean score"}
 SALT = "evalsvc.console.histories"
 PLAIN = IntervalAsk(strategy="full-history")
 COLUMNS = (
@@ -73,7 +74,7 @@ def _row(
     mean = float(course.values.mean()) if course.values.size else None
     seen = with_width(interval)
     number = Number(
-        mean, seen["lower"], seen["upper"], seen["n"], seen["alpha"], "new_data", low=low, high=high,
+        mean, seen["lower"], seen["upper"], seen["n"], seen["alpha"], "new_data", OF[seen["of"]], low=low, high=high,
         missing=seen["reason"] or "",
     )  # fmt: skip
     points = [Point(seconds(one.ended_at), one.mean, one.lower, one.upper) for one in course.parts]

@@ -18,6 +18,8 @@ from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.stats.formulas.differences import difference_of_intervals
 from evaluators.base import Family
 
+EQUAL = "equal scores, so there is no width"
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryReading:
@@ -53,7 +55,7 @@ class HistoryReading:
     def number_of(self, part: HistoryStretch) -> Number:
         """Return the number of a part, on the same scale."""
         low, high = self.limits or (0.0, 1.0)
-        return Number(part.mean, part.lower, part.upper, part.n, low=low, high=high)
+        return Number(part.mean, part.lower, part.upper, part.n, low=low, high=high, missing=_why_without(part))
 
 
 def read_history(account: Account, question: HistoryQuestion) -> HistoryReading:
@@ -81,13 +83,22 @@ def _reading(question: HistoryQuestion, history: HistorySnapshot, summary: dict[
     )
 
 
+def _why_without(part: HistoryStretch) -> str:
+    """Say why a part has no interval; nothing where it has one."""
+    if part.lower is not None or part.upper is not None:
+        return ""
+    if part.n == 1:
+        return "one score has no interval"
+    return EQUAL if part.is_degenerate else "no interval"
+
+
 def with_width(interval: dict[str, Any]) -> dict[str, Any]:
     """Return an interval as people see it: one of equal scores has no width, and the advised one stands for it."""
     advice = interval.get("advice")
     if not interval.get("degenerate"):
         return interval
     if not advice:
-        return {**interval, "lower": None, "upper": None, "reason": "equal scores, so there is no width"}
+        return {**interval, "lower": None, "upper": None, "reason": EQUAL}
     return {**interval, "lower": advice["lower"], "upper": advice["upper"], "method": advice["kind"]}
 
 

@@ -53,7 +53,7 @@ def history_page(request: PageRequest) -> HttpResponse:
         "name": names.get(question.evaluator_id, question.evaluator_id),
         "reading": reading,
         "fields": question_fields(question, account),
-        "words": list(warning_words(reading.interval)),
+        "words": list(warning_words(reading.interval, has_range=reading.limits is not None)),
         "course": course_chart(question, reading) if reading.scores else None,
         "distribution": distribution_chart(reading),
         "brush": brush_of(account, question, reading),

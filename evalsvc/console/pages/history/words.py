@@ -8,7 +8,6 @@ from typing import Any
 from evalsvc.reports.words import number_text
 
 WARNINGS = {
-    "n<30": "Fewer than 30 scores: expect less coverage than asked for. Prefer wilson, clopper-pearson or betting.",
     "degenerate": "All scores are equal, so that resampling gives an interval of no width.",
     "skewed": "Few scores carry the mean: one more at the end of the range would move it by more than its error.",
     "mixed_sources": "Evaluations, experiments or imports in it differ by more than chance. Choose a scope.",
@@ -16,16 +15,33 @@ WARNINGS = {
 }
 
 
-def warning_words(interval: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield one sentence or two for each warning."""
+FEW = "Fewer than 30 scores"
+SURE_OF_FEW = ("wilson", "clopper-pearson", "betting")
+"""Strategies that hold at any n."""
+
+
+def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Iterator[str]:
+    """Yield one sentence or two for each warning; `has_range`: whether it is known between which numbers scores lie."""
     for name in (interval or {}).get("warnings", ()):
-        yield _said(name, interval or {})
+        if name != "n<30":
+            yield _said(name, interval or {})
+        elif interval is not None and interval["n"] > 1:
+            yield _few_words(interval, has_range)
     advice = (interval or {}).get("advice")
     if advice and (interval or {}).get("degenerate"):
         yield f"The interval above is that of {advice['kind']} from the same scores, as the API advises."
     elif advice:
         ends = f"[{number_text(advice['lower'])}, {number_text(advice['upper'])}]"
         yield f"Advice: {advice['kind']} gives {ends} from the same scores."
+
+
+def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
+    """Say what so few scores are worth, and name a strategy that this history can be asked for."""
+    if interval["strategy"] in SURE_OF_FEW:
+        return f"{FEW}: the interval holds at its level, but a few more may move it far."
+    better = "wilson or clopper-pearson" if interval["of"] == "pass" else "betting" if has_range else ""
+    remedy = f"Prefer {better}." if better else "No strategy does better where the range of scores is not known."
+    return f"{FEW}: expect less coverage than asked for. {remedy}"
 
 
 def _said(name: str, interval: Mapping[str, Any]) -> str:
@@ -49,9 +65,11 @@ def drift_words(interval: Mapping[str, Any]) -> str:
         number_text(moved["after"], 3),
         interval["n"] - moved["n"],
     )
+    has_ends = moved["lower"] is not None and moved["upper"] is not None
+    ends = f": [{number_text(moved['lower'])}, {number_text(moved['upper'])}]" if has_ends else ""
     return (
         f"The level has moved: the last {moved['n']} differ from the {n_before} before. {before} up to {at} UTC, "
-        f"{after} since: [{number_text(moved['lower'])}, {number_text(moved['upper'])}]."
+        f"{after} since{ends}."
     )
 
 

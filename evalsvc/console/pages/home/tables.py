@@ -22,11 +22,12 @@ from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
 from evalsvc.experiments.reporting.overview import ExperimentOverview
 from evalsvc.experiments.reporting.words import headline
-from evalsvc.reports.page.elements import element
+from evalsvc.reports.page.elements import element, joined_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 
 MAX_RATES, MAX_FAILURES = 25, 10
+NO_APP = "its history is that of all apps"
 RATES = (
     Column("Profile", "profile", "wide"),
     Column("App", "app"),
@@ -56,10 +57,19 @@ TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 def rates_table(request: PageRequest, reading: HomeReading) -> PageTable:
     """Return the pass rate of each app and profile, with its interval and its course."""
-    order = order_of(request, RATES, "-n")
-    found = sorted(reading.rates, key=_keys(order), reverse=order.is_descending)
-    rows = [_rate_row(rate, reading) for rate in found[:MAX_RATES]]
+    order = order_of_rates(request)
+    rows = [_rate_row(rate, reading) for rate in shown_rates(reading, order)]
     return PageTable("Pass rates of 14 days", RATES, rows, order, is_walked=True)
+
+
+def order_of_rates(request: PageRequest) -> TableOrder:
+    """Return in which order the address wants the rates."""
+    return order_of(request, RATES, "-n")
+
+
+def shown_rates(reading: HomeReading, order: TableOrder) -> list[PassRate]:
+    """Return the rates that the table has room for, in its order."""
+    return sorted(reading.rates, key=_keys(order), reverse=order.is_descending)[:MAX_RATES]
 
 
 def _keys(order: TableOrder) -> Any:
@@ -77,16 +87,23 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
     counts, days = rate.counts, reading.days
     name = reading.named(rate.evaluator_id, rate.profile_name)
     course = _course(name, rate, days)
-    cells = (name, rate.app or "—", number_markup(rate_number(counts)), course, counts.n, counts.n_error)
-    return TableRow(cells, _history_of(rate, days))
+    figures = (number_text(counts.n), number_text(counts.n_error))
+    cells = (name, rate.app or no_app(), number_markup(rate_number(counts)), course, *figures)
+    return TableRow(cells, f"{reverse('console_history')}?{urlencode(history_asked(rate, days))}")
 
 
-def _history_of(rate: PassRate, days: DayRange) -> str:
+def no_app() -> SafeString:
+    """Return what stands for an app where calls named none: no history is of these alone."""
+    return joined_parts([element("span", "none named", class_="quiet"), element("span", NO_APP, class_="facts")])
+
+
+def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
+    """Return what `GET /v1/history` is asked for the history behind a row."""
     since = datetime.combine(days.first, datetime.min.time(), UTC).isoformat()
     asked = {"evaluator": rate.evaluator_id, "profile": rate.profile_name}
-    asked |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {}
+    asked |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {"strategy": "full-history"}
     asked |= {"scope.app": rate.app} if rate.app else {}
-    return f"{reverse('console_history')}?{urlencode({**asked, 'since': since})}"
+    return {**asked, "since": since}
 
 
 def rate_number(counts: DayCounts) -> Number:
@@ -100,7 +117,9 @@ def rate_number(counts: DayCounts) -> Number:
             return Number(None, missing="nothing was scored")
         mean = number_text(counts.mean)
         return Number(None, missing=f"no verdicts; mean score {mean}, with its interval in the history")
-    return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson")
+    left_out = counts.n_scored - n
+    without = f"{number_text(left_out)} without a verdict left out" if left_out else ""
+    return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", missing=without)
 
 
 def _course(name: str, rate: PassRate, days: DayRange) -> SafeString | str:

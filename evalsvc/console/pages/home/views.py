@@ -43,7 +43,7 @@ def home_page(request: PageRequest) -> HttpResponse:
         "spends": spends_table(reading.connections),
         "limits": limit_uses(visitor.account),
         "failing": [(one.connection, why_words(one)) for one in reading.connections if one.failed_with],
-        "call": _call(reading),
+        "call": _call(request, reading),
     }
     if reading.is_new:
         context |= _first_steps(request)
@@ -69,13 +69,11 @@ def _webhooks(reading: HomeReading) -> list[tuple[EndpointStanding, str, Cause]]
     return [(one, missing_words(one), cause_of(one.last_status, one.last_error)) for one in reading.webhooks]
 
 
-def _call(reading: HomeReading) -> ApiCall:
+def _call(request: PageRequest, reading: HomeReading) -> ApiCall:
     if not reading.rates:
         return ApiCall("POST", "/v1/evaluate", body=FIRST)
-    first = reading.rates[0]
-    since = f"{reading.days.first:%Y-%m-%d}T00:00:00Z"
-    query = {"evaluator": first.evaluator_id, "profile": first.profile_name, "strategy": "wilson", "of": "pass"}
-    return ApiCall("GET", "/v1/history", {**query, "scope.app": first.app, "since": since})
+    first = tables.shown_rates(reading, tables.order_of_rates(request))[0]
+    return ApiCall("GET", "/v1/history", tables.history_asked(first, reading.days))
 
 
 def _first_steps(request: PageRequest) -> dict[str, Any]:

@@ -138,8 +138,17 @@ def _strength(place: Json, ranking: Json) -> Number:
         ranking["covers"],
         low=min(ends, default=0.0),
         high=max(ends, default=1.0),
-        missing="" if place["strength"] is not None else "no judgement",
+        missing=_why_without(place),
     )
+
+
+def _why_without(place: Json) -> str:
+    """Say why a config has no strength, or no interval of it; nothing where it has one."""
+    if place["strength"] is None:
+        return "no judgement"
+    if place["lower"] is not None or place["upper"] is not None:
+        return ""
+    return "no interval: neither has won anywhere" if not place["n_wins"] + place["n_losses"] else "no interval"
 
 
 def _chart(ranking: Json) -> SafeString:

@@ -39,6 +39,7 @@ REASONS = {
     "non_response": "more than a tenth of the items have no answer, and those may be the hard ones",
     "no_interval": "no interval yet",
 }
+NO_SPREAD = "no interval: somebody gave one answer only, so other items would bring the same figure"
 OF_PEOPLE = "for new items and the same people"
 DRAWS = {
     "all": "all of them",
@@ -73,7 +74,9 @@ def figure_number(figure: AgreementFigure) -> Number:
         n=figure.n_items,
         level=LEVEL,
         covers=OF_PEOPLE,
-        missing=reason_words(figure.reason),
+        missing=NO_SPREAD
+        if figure.value is not None and figure.reason == NO_VARIATION
+        else reason_words(figure.reason),
     )
 
 

@@ -87,21 +87,23 @@ def front_of(plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config]) -> 
     return FrontTable(
         metrics=[_title(metric) for metric in view["metrics"]],
         rows=[_row(config, names, rows[config["id"]]) for config in found],
-        chart=_plane(found, names, rows),
+        chart=_plane(found, view["metrics"][:2], rows),
         note=_note(view),
     )
 
 
-def _plane(found: Sequence[Mapping[str, Any]], names: Sequence[str], rows: Mapping[str, LiveRow]) -> SafeString:
-    lines = []
+def _plane(
+    found: Sequence[Mapping[str, Any]], metrics: Sequence[Mapping[str, Any]], rows: Mapping[str, LiveRow]
+) -> SafeString:
+    lines, names, titles = [], [one["name"] for one in metrics], [_title(one) for one in metrics]
     for config in found:
-        y, x = (config["values"][name]["value"] for name in names[:2])
+        y, x = (config["values"][name]["value"] for name in names)
         if x is not None and y is not None:
             text = f"{names[1]} {number(x)}; {front_words(config)}"
             name = f"{config['name']}{', on the front' if config['on_front'] else ''}"
             lines.append(ChartLine(name, [Point(x, y, text=text)], is_joined=False, style=rows[config["id"]].style))
     title = f"{names[0]} against {names[1]}"
-    return plot(title, Axis(names[1]), Axis(names[0]), lines, says=f"Up: {names[0]}. To the right: {names[1]}.")
+    return plot(title, Axis(names[1]), Axis(names[0]), lines, says=f"Up: {titles[0]}. To the right: {titles[1]}.")
 
 
 def _note(view: Mapping[str, Any]) -> str:

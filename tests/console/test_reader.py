@@ -1,0 +1,212 @@
+"""What a reader concludes from a page: no number, word or call of it leads to a wrong decision."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+
+from evalsvc.console.charts.bars import histogram
+from evalsvc.console.charts.scales import Axis, placed_axis
+from evalsvc.console.pages.experiments.words import decision_words
+from evalsvc.console.pages.gates.commands import ci_run_command
+from evalsvc.console.pages.reviews.words import figure_number
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.words import number
+from evalsvc.gates.models import Gate
+from evalsvc.gates.selectors import evidence_of
+from evalsvc.reports.words import number_text
+from evalsvc.stats.agreement.resampling import NO_VARIATION, AgreementFigure
+from tests.conftest import Caller
+from tests.console.comparing import TWO, answered, ids
+from tests.console.conftest import Visitor
+from tests.evaluations.deleting import evaluate, keep
+from tests.evaluations.histories import insert
+from tests.factories import make_dataset, make_experiment, new_experiment, ok
+from tests.gates.shapes import ask, work_off
+
+EXACT = {"evaluator": "exact-match", "profile": ""}
+STOP: dict[str, Any] = {"watermark": 40, "evidence": {}}
+SLOW = {"name": "ms", "source": "latency_ms", "higher_is_better": False, "value_range": [0, 100000]}
+
+
+def row_of(text: str, app: str) -> str:
+    return next(one for one in text.split("<tr") if f'data-title="App">{app}' in one)
+
+
+def called(text: str) -> str:
+    """The address that the page's curl asks."""
+    return html.unescape(re.findall(r"http://testserver(/v1/[^\s'\"<]*)", html.unescape(text))[0])
+
+
+def _answers(unit: Any) -> list[dict[str, Any]]:
+    return [{"pos": one["pos"], "output": "x"} for one in unit["examples"]]
+
+
+def timed(caller: Caller) -> Any:
+    """Two configs of which the second is faster by half a minute."""
+    made = make_experiment(caller, make_dataset(caller, n=20), list(TWO), metrics=[SLOW])
+    for i, ms in enumerate((44630.5, 12345.6)):
+        work_off(caller, made, i, lambda unit, ms=ms: [answer | {"latency_ms": ms} for answer in _answers(unit)])
+    return made
+
+
+# --- Figures -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.99995, "0.99995"), (0.98, "0.98"), (1.0, "1"), (44633.7, "44\u202f634"), (0.00012, "0.00012"), (-0.0, "0")],
+)
+def test_nothing_is_rounded_to_what_it_is_not(value: float, text: str) -> None:
+    """All but one of twenty thousand are not all, and a latency has no power of ten."""
+    assert number_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.99995, "+0.99995"), (0.00012, "+0.00012"), (25316.54, "+25317"), (1e-17, "+0.000"), (1e304, "+1e+304")],
+)
+def test_differences_keep_their_sign_and_small_costs_their_digits(value: float, text: str) -> None:
+    assert number(value, signed=True) == text
+
+
+def test_equal_scores_are_one_bar_and_no_axis_of_rounding() -> None:
+    assert histogram("Scores", [0.7] * 9).count("<rect") == 1
+    ticks = placed_axis(Axis("mean"), [0.7, 0.7000000000000001]).ticks()
+    assert len({text for _, text in ticks}) == len(ticks) > 1
+
+
+# --- Histories ---------------------------------------------------------------------------------------------------------
+def test_one_failure_at_the_end_is_no_drift_and_a_new_level_has_width(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0] * 200 + [0.0])
+    assert "The level has moved" not in reader.text("histories/one", **EXACT)
+
+    insert(alice, [0.0] * 11)
+    text = reader.text("histories/one", **EXACT)
+    moved = ok(alice.get("/v1/history?evaluator=exact-match"))["confidence_interval"]["drift"]
+    assert 0.0 == moved["lower"] < moved["upper"] < 0.5
+    assert f"0 since: [0, {number_text(moved['upper'])}]" in text
+
+
+def test_few_scores_are_led_to_a_strategy_that_answers(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0, 0.0, 1.0])
+    keep(alice, 3, app="shop")
+
+    for query, words in (
+        ({**EXACT}, "Prefer wilson or clopper-pearson."),
+        ({**EXACT, "of": "score"}, "Prefer betting."),
+        ({**EXACT, "strategy": "wilson"}, "the interval holds at its level"),
+        ({"evaluator": "external:mine", "profile": ""}, "No strategy does better"),
+    ):
+        assert words in reader.text("histories/one", **query)
+
+
+def test_a_part_without_an_interval_says_why(alice: Caller, reader: Visitor) -> None:
+    for score in (0.7, 0.7, 0.7):
+        row = {"evaluator_id": "flat", "log_id": "l", "score": score, "app": f"{score}"}
+        ok(alice.post("/v1/evaluations/batch", {"evaluations": [row | {"created_at": "2026-11-01T00:00:00Z"}]}))
+    insert(alice, [0.7] * 60, evaluator_id="external:flat", profile_name="", passed=None)
+
+    assert "equal scores, so there is no width" in reader.text("histories/one", evaluator="external:flat", profile="")
+    parts = reader.text("histories/one", evaluator="external:flat", profile="").split("Parts")[-1]
+    assert "equal scores, so there is no width" in parts
+
+
+def test_the_list_says_what_each_number_is_of(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0, 0.0] * 20)
+    keep(alice, 3, app="shop")
+
+    text = reader.text("histories")
+    assert "share that passes" in text and "mean score" in text
+
+
+# --- Home --------------------------------------------------------------------------------------------------------------
+def test_the_call_asks_for_the_row_that_stands_first(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice, app="shop")
+    keep(alice, 5, app="desk")
+
+    assert "scope.app=desk" in called(reader.text()) and "of=pass" not in called(reader.text())
+    first = called(reader.text(sort="-rate"))
+    assert "scope.app=shop" in first and "of=pass" in first
+    assert ok(alice.get(first))["n"] == 1
+
+
+def test_a_row_without_an_app_says_whose_its_history_is(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice, app=None, experiment_id=str(new_experiment(alice).pk))
+
+    assert "its history is that of all apps" in row_of(reader.text(), "<span")
+
+
+def test_scores_without_a_verdict_are_said_to_be_left_out(alice: Caller, reader: Visitor) -> None:
+    rows: list[dict[str, Any]] = [
+        {"evaluator_id": "half", "log_id": f"{i}", "score": 0.5, "app": "shop"} for i in range(5)
+    ]
+    rows[:2] = [row | {"pass": True} for row in rows[:2]]
+    ok(alice.post("/v1/evaluations/batch", {"evaluations": rows}))
+
+    row = row_of(reader.text(), "shop")
+    assert "n = 2" in row and "3 without a verdict left out" in row
+
+
+# --- Experiments -------------------------------------------------------------------------------------------------------
+def test_a_stop_for_epsilon_does_not_call_the_other_better() -> None:
+    decision = {"created_at": None, "config": "b", "against": "a", "n_in_flight": 0} | STOP
+
+    said = decision_words({**decision, "reason": "epsilon"})["says"]
+    assert "as a is better" not in said and "not better than a by the smallest difference that matters" in said
+    assert "as a is better on the examples of this set" in decision_words({**decision, "reason": "evidence"})["says"]
+    assert "person" not in decision_words({**decision, "reason": "resumed"})["says"]
+
+
+def test_lower_is_better_is_said_wherever_a_difference_is(alice: Caller, reader: Visitor) -> None:
+    made = timed(alice)
+
+    text = reader.text(f"experiments/{made['id']}")
+    assert "lower is better: a difference above 0 is one for the better" in text
+    assert "<strong>44630</strong>" in text and "e+04" not in text
+    a, b = ids(made)
+    compared = reader.text("compare", a=a, b=b)
+    assert "lower is better, so old prompt minus new prompt: positive where new prompt is better." in compared
+
+
+def test_no_verdict_over_clusters_names_the_clusters(alice: Caller, reader: Visitor) -> None:
+    made = answered(alice, {f"e{i}" for i in range(10)}, set(), n=20, cluster_by="metadata.topic")
+    a, b = ids(made)
+
+    for text in (reader.text(f"experiments/{made['id']}"), reader.text("compare", a=a, b=b)):
+        assert "the examples share clusters" in text
+        assert "has no declared range;" not in text and "has no declared range." not in text
+
+
+def test_what_people_stopped_is_no_decision_of_a_policy(alice: Caller, reader: Visitor) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=10), list(TWO))
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/stop", {"config_ids": "all"}))
+
+    text = reader.text(f"experiments/{made['id']}")
+    assert "Nothing has been stopped" not in text and "No policy, no budget and no failure" in text
+
+
+# --- Gates, reviews ----------------------------------------------------------------------------------------------------
+def test_a_gate_in_ci_measures_as_the_plan_did(alice: Caller) -> None:
+    made = timed(alice)
+    sides = {
+        name: {"experiment_id": made["id"], "config": id}
+        for name, id in zip(("candidate", "baseline"), ids(made), strict=True)
+    }
+    gate = Gate.objects.using("system").get(pk=ask(alice, sides, {"metric": "ms", "not_worse_by": 5})["id"])
+
+    command = ci_run_command(evidence_of(gate), ExperimentPlan.objects.using("system").get(pk=made["id"]))
+    assert '"value_range": [0.0, 100000.0]' in command and '"higher_is_better": false' in command
+
+
+def test_a_gate_says_which_part_of_a_history_it_is_about(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice, app="shop")
+    history = {"history": {"evaluator": "exact-match", "scope": {"app": "shop"}}}
+    gate = ask(alice, history, {"metric": "pass", "at_least": 0.5})
+
+    assert "patronus:exact-match, app shop" in reader.text(f"gates/{gate['id']}")
+
+
+def test_kappa_of_a_person_who_always_says_the_same_has_its_own_reason() -> None:
+    assert "all answers are equal" not in figure_number(AgreementFigure(0.0, None, None, 12, 24, NO_VARIATION)).missing
