@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
@@ -16,7 +15,6 @@ PREFIX = "patronus:"
 OLD_PREFIX = "system:"
 # Ids must be the same in every process and after every restart, so they are derived from the names.
 NAMESPACE = uuid.UUID("6a1c1f0e-4a52-5d0c-9b7e-0d5cf0a0e001")
-RELEASED_AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

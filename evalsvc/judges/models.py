@@ -14,8 +14,6 @@ from evalsvc.accounts.models import Account, TenantModel
 valid_name = RegexValidator(
     r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}\Z", "1 to 100 letters, digits, spaces, dots, dashes or underscores."
 )
-POSITIVE_OR_NONE = ("rpm", "tpm", "max_concurrency")
-NOT_NEGATIVE_OR_NONE = ("price_input_per_million", "price_output_per_million", "daily_budget")
 
 
 class Connection(TenantModel):

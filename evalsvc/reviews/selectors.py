@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from django.db.models import Count, F, Q, QuerySet
 
 from evalsvc.accounts.models import Account
-from evalsvc.experiments.models import Output
 from evalsvc.rest.answering.pagination import (
     TimeCursor,
     read_cursor,
@@ -45,20 +44,6 @@ class Progress:
         if self.n_complete == self.n_items:
             return COMPLETE
         return PARTIAL if self.n_begun else OPEN
-
-
-@dataclass(frozen=True, slots=True)
-class PairAnswer:
-    """What one person said about the outputs of two configs for one example; `first` is `config_a`."""
-
-    example_id: int
-    config_a: int
-    config_b: int
-    outcome: str
-    reviewer: str
-    output_a: int
-    output_b: int
-    answer_id: int
 
 
 def get_review(*, account: Account, id: uuid.UUID, lock: bool = False) -> Review:
@@ -187,33 +172,6 @@ def held_item(*, account: Account, review_id: uuid.UUID, reviewer: str, item_id:
     if row is None:
         raise NotFound
     return row
-
-
-def pair_answers(*, account: Account, review: Review) -> list[PairAnswer]:
-    """Return the judgements of a review of pairs, sides mapped back to configs, by example. Within the account's scope.
-
-    Those about outputs that have been deleted are left out. A person who takes an answer back changes its row here.
-    """
-    rows = ReviewAnswer.objects.filter(account=account, review=review, outcome__isnull=False).order_by(
-        "item__position", "id"
-    )
-    facts = [
-        "item__subject_id",
-        "item__other_id",
-        "item__config_id",
-        "item__other_config_id",
-        "outcome",
-        "reviewer",
-        "id",
-    ]
-    found = list(rows.values_list(*facts))
-    outputs = {first for first, *_ in found}
-    examples = dict(Output.objects.filter(account=account, id__in=outputs).values_list("id", "example_id"))
-    return [
-        PairAnswer(examples[first], a, b, outcome, reviewer, first, second, id)
-        for first, second, a, b, outcome, reviewer, id in found
-        if first in examples
-    ]
 
 
 def list_links(*, account: Account, review: Review) -> QuerySet[ReviewLink]:

@@ -8,7 +8,7 @@ from evalsvc.accounts.models import Account, ApiKey, Member, User
 from evalsvc.accounts.services import create_account
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.rollups.counts import DayRange
-from evalsvc.evaluations.rollups.read import failures_by_code, pass_rates
+from evalsvc.evaluations.rollups.read import read_days
 from evalsvc.local.supervisor.demo_account import MEMBERS
 from evalsvc.ops.demo import history
 from evalsvc.tenancy.scope import SYSTEM, role_scope
@@ -30,14 +30,14 @@ def demo() -> Account:
 
 
 def test_it_has_two_weeks_of_three_apps_with_errors(demo: Account) -> None:
-    rates = pass_rates(account=demo, days=FORTNIGHT)
+    rates, failures = read_days(account=demo, days=FORTNIGHT)
     assert {rate.app for rate in rates} == {"support", "search", "summaries"}
     assert all(day.n > 0 for rate in rates for day in rate.days[1:-1])
-    assert {failure.code for failure in failures_by_code(account=demo, days=FORTNIGHT)} == {"missing_input"}
+    assert {failure.code for failure in failures} == {"missing_input"}
 
 
 def test_one_app_is_worse_than_it_was(demo: Account) -> None:
-    rate = next(one for one in pass_rates(account=demo, days=FORTNIGHT) if one.app == "support")
+    rate = next(one for one in read_days(account=demo, days=FORTNIGHT).rates if one.app == "support")
     before, after = (
         sum(day.n_pass for day in days) / sum(day.n_scored for day in days) for days in (rate.days[:10], rate.days[11:])
     )

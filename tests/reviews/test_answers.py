@@ -252,24 +252,6 @@ def test_sides_are_shuffled_and_mapped_back(alice: Caller) -> None:
     assert {one["answers"][0]["outcome"] for one in items(alice, review)} == {"first"}
 
 
-def test_comparisons_read_them_as_judgements(alice: Caller) -> None:
-    from evalsvc.reviews.selectors import get_review, pair_answers
-    from evalsvc.tenancy.scope import account_scope
-
-    made = answered_experiment(alice)
-    review = new_review(alice, pairs_of(made))
-    for choice in ("tie", "first"):
-        ok(send_answer(alice, review, take(alice, review), choice=choice))
-    with account_scope(alice.account.pk):
-        row = get_review(account=alice.account, id=review["id"])
-        found = pair_answers(account=alice.account, review=row)
-
-    configs = tuple(int(one["id"]) for one in made["configs"])
-    assert {(one.config_a, one.config_b) for one in found} == {configs}
-    assert found[0].outcome == "tie" and found[1].outcome in ("first", "second")
-    assert len({one.example_id for one in found}) == 2
-
-
 def test_a_pair_takes_a_choice_and_nothing_else(alice: Caller) -> None:
     review = new_review(alice, pairs_of(answered_experiment(alice)))
     held = take(alice, review)

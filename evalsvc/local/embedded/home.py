@@ -12,7 +12,6 @@ from pathlib import Path
 
 ROOT_HOMES = Path("/var/lib/evalsvc")
 SECRETS_FILE = "secrets.env"
-PRIVATE_FILE = 0o600
 # Those that the service itself is told.
 APPLICATION_SECRETS = ("SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS")
 

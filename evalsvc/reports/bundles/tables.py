@@ -108,7 +108,6 @@ TABLES = (
     BundleTable("evidence", Evidence, configs=("winner", "loser"), order="c0.arrival, c1.arrival"),
     BundleTable("decisions", Decision, loose=("against",), order="t.id"),
 )
-BY_NAME = {table.name: table for table in TABLES}
 EXPERIMENT, EXAMPLES, ORDER, MANIFEST = "experiment.json", "examples.jsonl", "order.jsonl", "manifest.json"
 FILES = (EXPERIMENT, EXAMPLES, ORDER, *(table.file for table in TABLES))
 PLAN_LEFT = {"experiment": "is drawn anew", "account": "is the importer's", "dataset_version": "is named by content"}

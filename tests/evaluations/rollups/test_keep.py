@@ -14,7 +14,7 @@ from evalsvc.celery import app
 from evalsvc.evaluations.models import DailyRollup, RollupDelta
 from evalsvc.evaluations.rollups.counts import DayCounts, DayRange
 from evalsvc.evaluations.rollups.keep import fold, recount_days
-from evalsvc.evaluations.rollups.read import pass_rates
+from evalsvc.evaluations.rollups.read import read_days
 from tests import leftovers
 from tests.annotations.shapes import label, new_criteria
 from tests.conftest import Caller, findings
@@ -30,7 +30,7 @@ CHECK = "the counts of a day differ from its evaluations"
 
 
 def counts(caller: Caller) -> DayCounts:
-    (rate,) = pass_rates(account=caller.account, days=DayRange.latest(14))
+    (rate,) = read_days(account=caller.account, days=DayRange.latest(14)).rates
     return rate.counts
 
 
@@ -99,7 +99,7 @@ def test_a_verdict_that_comes_later_counts_when_it_is_there(alice: Caller) -> No
         alice.account.pk,
     )
     leftovers.spoil(alice.account.pk)
-    assert pass_rates(account=alice.account, days=DayRange.latest(14)) == []
+    assert read_days(account=alice.account, days=DayRange.latest(14)).rates == []
     system(
         "SELECT finish_evaluations(%s, (SELECT request_id FROM evaluations_evaluation WHERE id = %s),"
         """ '[{"position": 0, "status": "error", "error_code": "worker_lost"}]')""",

@@ -1,11 +1,11 @@
-"""DayCounts by day: what pages read of them, by account, app, profile and day."""
+"""Days of an account: what pages read of them, by app, profile and day."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
 from evalsvc.evaluations.rollups.counts import DayCounts, DayRange
-from evalsvc.evaluations.rollups.read import day_series, failures_by_code, pass_rates, read_days
+from evalsvc.evaluations.rollups.read import read_days
 from evalsvc.stats.formulas.intervals import wilson
 from tests.conftest import Caller
 from tests.evaluations.deleting import delete, evaluate, id_of, keep
@@ -15,17 +15,15 @@ TODAY = DayRange.latest(1)
 FORTNIGHT = DayRange.latest(14)
 
 
-def rates(
-    caller: Caller, days: DayRange = FORTNIGHT, app: str | None = None
-) -> dict[tuple[str | None, str], DayCounts]:
-    found = pass_rates(account=caller.account, days=days, app=app)
+def rates(caller: Caller, days: DayRange = FORTNIGHT) -> dict[tuple[str | None, str], DayCounts]:
+    found = read_days(account=caller.account, days=days).rates
     return {(rate.app, rate.evaluator_id): rate.counts for rate in found}
 
 
 def test_a_pass_rate_is_of_one_app_and_profile(alice: Caller) -> None:
     for app, label in (("shop", "a"), ("shop", "a"), ("shop", "b"), ("desk", "b")):
         evaluate(alice, app=app, label=label)
-    shop, desk = pass_rates(account=alice.account, days=FORTNIGHT)
+    shop, desk = read_days(account=alice.account, days=FORTNIGHT).rates
     assert (shop.app, shop.evaluator_id, shop.profile_name) == ("shop", *EXACT)
     assert shop.counts == DayCounts(n=3, n_scored=3, n_pass=2, n_fail=1, total=2.0, squares=2.0)
     assert (desk.app, desk.counts.rate) == ("desk", 0.0)
@@ -35,7 +33,7 @@ def test_a_pass_rate_is_of_one_app_and_profile(alice: Caller) -> None:
 def test_every_day_of_the_range_is_there(alice: Caller) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
     keep(alice, 2, created_at=yesterday.isoformat(), app="shop", evaluator_id="mine")
-    (rate,) = pass_rates(account=alice.account, days=FORTNIGHT)
+    (rate,) = read_days(account=alice.account, days=FORTNIGHT).rates
     assert [day.n for day in rate.days] == [0] * 12 + [2, 0]
     assert FORTNIGHT.days[12] == yesterday.date()
     assert rates(alice, TODAY) == {}
@@ -44,7 +42,7 @@ def test_every_day_of_the_range_is_there(alice: Caller) -> None:
 def test_a_day_is_one_of_utc(alice: Caller) -> None:
     keep(alice, 1, created_at="2026-11-02T01:00:00+02:00", evaluator_id="mine")
     first = date(2026, 11, 1)
-    (rate,) = pass_rates(account=alice.account, days=DayRange(first, first))
+    (rate,) = read_days(account=alice.account, days=DayRange(first, first)).rates
     assert (rate.app, rate.counts.n) == ("default", 1)
 
 
@@ -58,7 +56,7 @@ def test_errors_are_counted_and_are_no_scores(alice: Caller) -> None:
 def test_failures_are_told_by_their_code(alice: Caller) -> None:
     for label in (None, None, "a"):
         evaluate(alice, label=label)
-    (failure,) = failures_by_code(account=alice.account, days=FORTNIGHT)
+    (failure,) = read_days(account=alice.account, days=FORTNIGHT).failures
     assert (failure.code, failure.app, failure.n) == ("missing_input", "shop", 2)
     assert failure.last_day == datetime.now(UTC).date()
 
@@ -77,28 +75,6 @@ def test_what_is_deleted_counts_no_more(alice: Caller) -> None:
     assert counts == DayCounts(n=1, n_scored=1, n_pass=1, total=1.0, squares=1.0)
 
 
-def test_one_app_alone_can_be_read(alice: Caller) -> None:
-    for app in ("shop", "desk"):
-        evaluate(alice, app=app)
-    assert [app for app, _ in rates(alice, app="desk")] == ["desk"]
-
-
-def test_the_series_of_one_profile_is_over_all_apps(alice: Caller) -> None:
-    for app in ("shop", "desk"):
-        evaluate(alice, app=app)
-    keep(alice, 1, app="shop", evaluator_id="mine")
-    (counts,) = day_series(account=alice.account, days=TODAY, evaluator_id=EXACT[0], profile_name=EXACT[1])
-    assert counts.n == 2
-
-
-def test_both_are_read_at_once(alice: Caller) -> None:
-    for label in (None, "a", "b"):
-        evaluate(alice, label=label)
-    apart = (pass_rates(account=alice.account, days=FORTNIGHT), failures_by_code(account=alice.account, days=FORTNIGHT))
-    assert read_days(account=alice.account, days=FORTNIGHT) == apart
-
-
 def test_nobody_reads_another_accounts_days(alice: Caller, charlie: Caller) -> None:
     evaluate(alice)
-    assert pass_rates(account=charlie.account, days=FORTNIGHT) == []
-    assert failures_by_code(account=charlie.account, days=FORTNIGHT) == []
+    assert read_days(account=charlie.account, days=FORTNIGHT) == ([], [])
