@@ -109,7 +109,10 @@ def test_its_figures_are_the_api_s(alice: Caller, reader: Visitor, stub: Running
     assert (health["n_calls"], health["failed"], health["last_code"]) == (3, {"connection": 1}, "connection")
     assert "1 of 3 (33.3 %): connection 1" in text
     assert f"{number_text(said['spent_today'])} of 9" in text and said["spent_today"] > 0
-    assert f"95 % within {health['p95_ms']:.0f} ms" in text
+    # A slow host takes seconds, which the page writes as such.
+    assert any(
+        f"95 % within {time}" in text for time in (f"{health['p95_ms']:.0f} ms", f"{health['p95_ms'] / 1000:.3g} s")
+    )
     assert health["last_at"][:16].replace("T", " ") + " UTC" in text
 
 
