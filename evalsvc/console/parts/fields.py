@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.http import HttpRequest
+from rest_framework.exceptions import ValidationError
 
-from evalsvc.rest.problems import Problem
+from evalsvc.rest.problems import Invalid, Problem, field_errors
 
 Kind = Literal[
     "text", "number", "select", "datetime-local", "date", "checkbox", "textarea", "hidden", "email", "password", "file"
@@ -29,11 +30,6 @@ class FormField:
     error: str = ""
     is_required: bool = False
     rows: int = 6
-
-    @property
-    def is_chosen(self) -> bool:
-        """Whether it narrows anything."""
-        return bool(self.value)
 
 
 def filled(
@@ -56,8 +52,9 @@ def first_part(pointer: str) -> str:
     return pointer.strip("/").partition("/")[0]
 
 
-def errors_at(problem: Problem, field_of: Callable[[str], str] = first_part) -> dict[str, str]:
+def errors_at(exc: Problem | ValidationError, field_of: Callable[[str], str] = first_part) -> dict[str, str]:
     """Return what was refused by its field, the first word on each; under "" what is about the form as a whole."""
+    problem = exc if isinstance(exc, Problem) else Invalid(*field_errors(exc.detail))
     found: dict[str, str] = {}
     for error in problem.errors:
         found.setdefault(field_of(error.pointer), error.detail)

@@ -23,7 +23,7 @@ from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection
 from evalsvc.judges.services import create_connection, revise_connection
-from evalsvc.rest.problems import Invalid, as_problem
+from evalsvc.rest.problems import Invalid
 
 TEXTS = ("name", "base_url", "model")
 NUMBERS = (
@@ -66,7 +66,7 @@ def new_connection(request: PageRequest) -> HttpResponse:
     try:
         made = create_connection(account=visitor.account, fields=_fields(request), actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
-        return _form(request, None, _errors(exc))
+        return _form(request, None, errors_at(exc))
     messages.success(request, f"{made.name} is there. Test it: one tiny call shows whether it answers.")
     return redirect("console_connection", id=made.pk)
 
@@ -82,7 +82,7 @@ def edit_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     try:
         revise_connection(account=visitor.account, connection=row, changes=_fields(request), actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
-        return _form(request, row, _errors(exc))
+        return _form(request, row, errors_at(exc))
     messages.success(request, "The connection is changed. Test it: one tiny call shows whether it answers.")
     return redirect("console_connection", id=id)
 
@@ -99,11 +99,6 @@ def _fields(request: PageRequest) -> ConnectionFields:
     if post.get("headers", "").strip():
         sent["headers"] = read_json_object(post["headers"], "/headers")
     return cast("ConnectionFields", checked(ConnectionIn(data=sent)))
-
-
-def _errors(exc: Exception) -> dict[str, str]:
-    problem = as_problem(exc)
-    return errors_at(problem) if problem else {"": str(exc)}
 
 
 def _values(row: Connection | None) -> Mapping[str, str]:

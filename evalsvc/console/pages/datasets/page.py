@@ -19,7 +19,7 @@ from evalsvc.console.pages.experiments.json_fields import read_json_field, shown
 from evalsvc.console.parts.addresses import address_with, choice, whole_choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.confirming import is_confirmed
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.fields import FormField, errors_at
 from evalsvc.datasets.editing import FIELDS, Edit, edited_rows
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import (
@@ -136,7 +136,7 @@ def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
                 account=visitor.account, dataset=version.dataset, rows=rows, format="json", actor=visitor.actor
             )
         except Problem as problem:
-            errors = _errors_of(problem)
+            errors = errors_at(problem, _field_of)
         else:
             said = f"That is version {made.number}." if is_new else f"Nothing has changed: it is version {made.number}."
             messages.success(request, said)
@@ -190,12 +190,9 @@ def _said(name: str, text: str, example: Example | None) -> Any:
     return read_json_field(text, f"/{name}")
 
 
-def _errors_of(problem: Problem) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for error in problem.errors:
-        last = error.pointer.rpartition("/")[2]
-        found.setdefault(last if last in (*FIELDS, "id") else "", error.detail)
-    return found or {"": problem.detail}
+def _field_of(pointer: str) -> str:
+    last = pointer.rpartition("/")[2]
+    return last if last in (*FIELDS, "id") else ""
 
 
 @require_http_methods(["GET", "POST"])

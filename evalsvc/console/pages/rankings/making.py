@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
+from rest_framework.exceptions import ValidationError
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import checked
@@ -22,7 +23,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, errors_at, filled, sent_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_plan, list_plans
-from evalsvc.rest.problems import FieldError, Invalid, NotFound, as_problem
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_EXPERIMENTS = 200
 JUDGES = (
@@ -59,11 +60,10 @@ def new_ranking(request: PageRequest) -> HttpResponse:
         made, is_added = create_comparison(
             account=visitor.account, epoch=None, plan=plan, body=body, actor=visitor.actor
         )
-    except Exception as exc:
-        problem = as_problem(exc)
-        if problem is None or isinstance(problem, NotFound):
-            raise
-        return _form(request, sent, errors_at(problem, _field))
+    except NotFound:
+        raise
+    except (Problem, ValidationError) as exc:
+        return _form(request, sent, errors_at(exc, _field))
     enqueue_comparison_after_commit(visitor.account.pk, made.pk)
     if is_added:
         enqueue_after_commit()

@@ -35,7 +35,7 @@ from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.projects.services import remember_project
 from evalsvc.rest.bodies.scalars import is_bigint
-from evalsvc.rest.problems import FieldError, Invalid, NotFound, as_problem
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.reviews.bodies import ReviewIn, review_fields
 from evalsvc.reviews.models import Review
 from evalsvc.reviews.services import create_review
@@ -71,12 +71,8 @@ def new_review(request: PageRequest) -> HttpResponse:
             issued = issued_links(request, review, names, sent.get("days", "")) if names else []
     except NotFound:
         raise
-    except Exception as exc:
-        problem = as_problem(exc)
-        if problem is None:
-            raise
-        errors = errors_at(problem, _field)
-        return _form(request, sent, errors)
+    except (Problem, ValidationError) as exc:
+        return _form(request, sent, errors_at(exc, _field))
     messages.success(request, f"{review.name} is there, with {review.n_items} items.")
     if issued:
         return shown_review(request, review, "links", issued=issued)
@@ -120,10 +116,7 @@ def _made(request: PageRequest, sent: Sent) -> Review:
         criteria.append(str(_question(visitor.account, question, sent, visitor.actor).pk))
     if sent.get("of") == "evaluations" and (wrong := read_filters(request.GET.dict(), visitor.now).errors):
         raise Invalid(*(FieldError("/items", f"{name}: {said}") for name, said in wrong.items()))
-    try:
-        fields = review_fields(checked(ReviewIn(data=_body(request, sent, criteria))))
-    except ValidationError as exc:
-        raise as_problem(exc) or exc from None
+    fields = review_fields(checked(ReviewIn(data=_body(request, sent, criteria))))
     return create_review(account=visitor.account, fields=fields, actor=visitor.actor)
 
 

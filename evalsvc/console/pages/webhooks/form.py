@@ -21,7 +21,7 @@ from evalsvc.events.bodies import EventEndpointIn
 from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.events.selectors import get_endpoint
 from evalsvc.events.services import create_endpoint, revise_endpoint
-from evalsvc.rest.problems import Invalid, as_problem
+from evalsvc.rest.problems import Invalid
 
 LISTS = ("evaluators", "profiles", "project_ids")
 SHOWN_BEFORE = shown_before("The secret", "If nobody has copied it, rotate it.")
@@ -39,7 +39,7 @@ def new_webhook(request: PageRequest) -> HttpResponse:
         fields = EventEndpointIn(data=sent_webhook(request)).fields_of()
         made, plain = create_endpoint(account=visitor.account, fields=fields, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
-        return _form(request, None, _errors(exc))
+        return _form(request, None, errors_at(exc, _field))
     return shown_once(request, made, plain, is_new=True)
 
 
@@ -55,7 +55,7 @@ def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         changes = EventEndpointIn(data=sent_webhook(request), partial=True).fields_of()
         revise_endpoint(account=visitor.account, endpoint=row, changes=changes, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
-        return _form(request, row, _errors(exc))
+        return _form(request, row, errors_at(exc, _field))
     messages.success(request, "The webhook is changed. What has not arrived goes to its new address when it is due.")
     return redirect("console_webhook", id=id)
 
@@ -83,11 +83,6 @@ def sent_webhook(request: PageRequest) -> dict[str, Any]:
         "per_hour": post.get("per_hour", "").strip() or "100",
         "rules": rules,
     }
-
-
-def _errors(exc: Exception) -> dict[str, str]:
-    problem = as_problem(exc)
-    return errors_at(problem, _field) if problem else {"": str(exc)}
 
 
 def _field(pointer: str) -> str:
