@@ -6,7 +6,7 @@ import uuid
 from datetime import UTC, datetime
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 
 from evalsvc.rest.problems import NotFound
@@ -70,12 +70,9 @@ def safe_next(request: HttpRequest, default: str) -> str:
     return wanted if is_ours else default
 
 
-def optional_address(view: str, *args: object, **query: object) -> str:
-    """Return a page's address with a query; empty while there is no such page."""
-    try:
-        address = reverse(view, args=args)
-    except NoReverseMatch:
-        return ""
+def page_address(view: str, *args: object, **query: object) -> str:
+    """Return a page's address with what it is asked; what is empty is left out."""
+    address = reverse(view, args=args)
     said = urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
     return f"{address}?{said}" if said else address
 

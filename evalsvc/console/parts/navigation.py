@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from evalsvc.console.once import new_word
 
@@ -25,7 +25,7 @@ class Entry:
     audience: str = "reader"
 
 
-# One line for each page. A page whose address is not there yet is left out.
+# One line for each page.
 GROUPS: tuple[tuple[str, Sequence[Entry]], ...] = (
     (
         "See",
@@ -97,12 +97,10 @@ def theme_of(request: HttpRequest) -> str:
 
 
 def navigation_groups(request: HttpRequest) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the groups with the pages that are there and that this person may open."""
-    groups = [
+    """Return the groups with the pages that this person may open."""
+    return [
         (title, [_item(request, entry) for entry in entries if _may_open(request, entry)]) for title, entries in GROUPS
     ]
-    shown = [(title, [item for item in items if item]) for title, items in groups]
-    return [(title, items) for title, items in shown if items]
 
 
 def _may_open(request: HttpRequest, entry: Entry) -> bool:
@@ -113,10 +111,7 @@ def _may_open(request: HttpRequest, entry: Entry) -> bool:
 
 
 def _item(request: HttpRequest, entry: Entry) -> dict[str, Any]:
-    try:
-        address = reverse(entry.view)
-    except NoReverseMatch:
-        return {}
+    address = reverse(entry.view)
     is_home = address == reverse("console_home")
     is_here = request.path == address if is_home else request.path.startswith(address)
     return {"title": entry.title, "address": address, "is_here": is_here}

@@ -12,7 +12,7 @@ urlpatterns = [
     path("evaluations/searches/<id:id>/share", searches.share_saved, name="console_search_share"),
     path("evaluations/searches/<id:id>/unshare", searches.unshare_saved, name="console_search_unshare"),
     path("evaluations/searches/<id:id>/delete", searches.delete_saved, name="console_search_delete"),
-    path("evaluations/<int:id>", views.evaluation_page, name="console_evaluation"),
-    path("evaluations/<int:id>/label", views.label_evaluation, name="console_evaluation_label"),
-    path("evaluations/<int:id>/example", views.keep_example, name="console_evaluation_example"),
+    path("evaluations/<id:id>", views.evaluation_page, name="console_evaluation"),
+    path("evaluations/<id:id>/label", views.label_evaluation, name="console_evaluation_label"),
+    path("evaluations/<id:id>/example", views.keep_example, name="console_evaluation_example"),
 ]

@@ -13,7 +13,7 @@ from django.urls import reverse
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.differing import cut_text
 from evalsvc.console.pages.compare.examples import ShownMark, mark_of
-from evalsvc.console.parts.addresses import address_with, choice, optional_address
+from evalsvc.console.parts.addresses import address_with, choice, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -158,7 +158,7 @@ def _card(row: Mapping[str, Any], metric: str) -> OutputCard:
         ],
         facts=output_facts(row),
         trace=trace,
-        trace_address=optional_address("console_trace", trace) if trace else "",
+        trace_address=page_address("console_trace", trace) if trace else "",
     )
 
 

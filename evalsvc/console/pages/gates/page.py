@@ -13,7 +13,7 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.deciding import ShownGate, shown_gate
 from evalsvc.console.pages.gates.commands import ci_run_command, curl_for_ci, exports, gate_body, gate_command
 from evalsvc.console.pages.gates.listing import outcome_badge, subject_of
-from evalsvc.console.parts.addresses import optional_address
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall, as_curl, base_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup
@@ -137,4 +137,4 @@ def _runs(request: PageRequest, row: Gate) -> PageTable:
 def _comparison(row: Gate) -> str:
     if row.config_id is None or row.baseline_config_id is None:
         return ""
-    return optional_address("console_compare", a=row.config_id, b=row.baseline_config_id)
+    return page_address("console_compare", a=row.config_id, b=row.baseline_config_id)

@@ -9,7 +9,6 @@ from datetime import timedelta
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.safestring import SafeString
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.history.asking import HistoryQuestion, question_fields, read_question
@@ -18,7 +17,7 @@ from evalsvc.console.pages.history.drawing import course_chart, distribution_cha
 from evalsvc.console.pages.history.listing import histories_table
 from evalsvc.console.pages.history.reading import HistoryReading, compare_histories, read_history
 from evalsvc.console.pages.history.words import warning_words
-from evalsvc.console.parts.addresses import address_with, optional_address
+from evalsvc.console.parts.addresses import address_with, page_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.scorers import scorer_names
@@ -99,19 +98,17 @@ def _parts(request: PageRequest, question: HistoryQuestion, reading: HistoryRead
 def _part(request: PageRequest, question: HistoryQuestion, reading: HistoryReading, one: HistoryStretch) -> TableRow:
     now, address = request.visitor.now, _evaluations(question, one)
     name = f"{one.first} to {one.last}"
-    link: SafeString | str = (
-        element("a", "evaluations", href=address, aria_label=f"Evaluations {name}") if address else ""
-    )
+    link = element("a", "evaluations", href=address, aria_label=f"Evaluations {name}")
     number = number_markup(reading.number_of(one))
     return TableRow((name, number, moment_markup(one.began_at, now), moment_markup(one.ended_at, now), link))
 
 
 def _evaluations(question: HistoryQuestion, part: HistoryStretch | None = None) -> str:
-    """Return the address of the evaluations behind a part; empty where there is no such page."""
+    """Return the address of the evaluations behind a history, or a part of it."""
     scope = question.ask.scope
     wanted = {"evaluator": question.evaluator_id, "profile": question.profile_name}
     wanted |= {"app": scope[1]} if scope and scope[0] == "app" else {}
     if part is not None:
         # To the minute around it: an evaluation has its score's time, or one a little before.
         wanted |= {"since": f"{part.began_at:%Y-%m-%dT%H:%M}", "until": f"{part.ended_at + A_MINUTE:%Y-%m-%dT%H:%M}"}
-    return optional_address("console_evaluations", **wanted)
+    return page_address("console_evaluations", **wanted)

@@ -15,7 +15,7 @@ from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
 from evalsvc.console.pages.home.reading import HomeReading
-from evalsvc.console.parts.addresses import optional_address
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup, number_of
 from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, order_of
@@ -141,7 +141,7 @@ def failures_table(reading: HomeReading) -> PageTable:
         known = EVALUATION_ERRORS.get(one.code) or PROBLEMS.get(one.code)
         where = f"{one.evaluator_id} · {one.profile_name}" + (f", app {one.app}" if one.app else "")
         query = {"evaluator": one.evaluator_id, "profile": one.profile_name, "app": one.app, "result": "error"}
-        address = optional_address("console_evaluations", **query)
+        address = page_address("console_evaluations", **query)
         rows.append(
             TableRow((one.code, one.n, where, f"{one.last_day:%Y-%m-%d}", known.remedy if known else ""), address)
         )
@@ -159,7 +159,7 @@ def running_table(reading: HomeReading) -> PageTable:
                 f"{number_text(overview.n_done)} of {number_text(overview.n_to_do)}",
                 number_text(overview.cost),
             ),
-            optional_address("console_experiment", plan.pk),
+            reverse("console_experiment", args=[plan.pk]),
         )
         for plan, overview in reading.running
     ]
@@ -201,7 +201,7 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
                 element("span", gate.outcome, class_=f"badge {TONES.get(gate.outcome, '')}"),
                 moment_markup(gate.created_at, now),
             ),
-            optional_address("console_gate", gate.pk),
+            reverse("console_gate", args=[gate.pk]),
             TONES.get(gate.outcome, ""),
         )
         for gate in reading.gates

@@ -15,7 +15,7 @@ from evalsvc.console.pages.history.words import drift_words
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reading import HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, cause_of, missing_words
-from evalsvc.console.parts.addresses import optional_address
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
 from evalsvc.events.selectors import EndpointStanding
 
@@ -58,7 +58,7 @@ def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
         (
             reading.named(one.evaluator_id, one.profile_name),
             drift_words(one.interval),
-            optional_address("console_history", evaluator=one.evaluator_id, profile=one.profile_name),
+            page_address("console_history", evaluator=one.evaluator_id, profile=one.profile_name),
         )
         for one in reading.moved
     ]
@@ -84,5 +84,5 @@ def _first_steps(request: PageRequest) -> dict[str, Any]:
         "command": as_curl(request, ApiCall("POST", "/v1/evaluate", body=FIRST)),
         "history": reverse("console_histories"),
         "base": base_address(request),
-        "playground": optional_address("console_playground"),
+        "playground": reverse("console_playground"),
     }

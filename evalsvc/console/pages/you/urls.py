@@ -12,5 +12,5 @@ urlpatterns = [
     path("you/factor/off", switch_factor_off, name="console_you_factor_off"),
     path("you/factor/codes", renew_recovery_codes, name="console_you_codes"),
     path("you/sessions/end", end_other_sessions, name="console_you_sessions_end"),
-    path("you/sessions/<int:id>/end", end_one_session, name="console_you_session_end"),
+    path("you/sessions/<id:id>/end", end_one_session, name="console_you_session_end"),
 ]
