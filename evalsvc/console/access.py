@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.contrib import messages
 from django.db import connections, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -32,6 +33,7 @@ from evalsvc.console.once import done_once
 from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.tenancy.scope import APP, account_scope
 
+SESSION_ENDED = "Your session had ended, so nothing was saved. Sign in, and send the form again."
 READER, EDITOR, ADMIN = Member.Role.READER, Member.Role.EDITOR, Member.Role.ADMIN
 View = Callable[..., HttpResponse]
 
@@ -120,8 +122,19 @@ def console_page(
 
 
 def sign_in_first(request: HttpRequest) -> HttpResponse:
-    """Lead to the sign-in page, and from there back to where the person wanted to go."""
+    """Lead to the sign-in page, and from there back to where the person wanted to go.
+
+    The browser keeps what was typed in a form (`console.js`), and the form has it again afterwards.
+    """
+    if request.method == "POST":
+        messages.warning(request, SESSION_ENDED)
     return redirect(f"{reverse('account_login')}?{urlencode({'next': request.get_full_path()})}")
+
+
+def account_first(request: HttpRequest) -> HttpResponse:
+    """Lead to the choice of an account, and from there back to where the person wanted to go."""
+    wanted = urlencode({"next": request.get_full_path()})
+    return redirect(f"{reverse('console_accounts')}?{wanted}")
 
 
 def looked_at(request: HttpRequest) -> Membership | None:
@@ -138,7 +151,7 @@ def _answer(
 ) -> HttpResponse:
     membership = looked_at(request)
     if membership is None:
-        return redirect("console_accounts")
+        return account_first(request)
     if membership.lacks_factor:
         return factor_first(request, membership)
     if known is not None and (answer := known(membership)) is not None:

@@ -61,6 +61,7 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
     context = {
         "choices": choices[:MOST_ACCOUNTS],
         "here": looked_at(request),
+        "next": safe_next(request, ""),
         "is_cut": len(choices) > MOST_ACCOUNTS,
         "is_searched": bool(named) or len(choices) > 10,
         "fields": [FormField("name", "Part of the name", value=named)],

@@ -17,6 +17,13 @@ def test_whoever_is_not_signed_in_is_led_to_the_door_and_back() -> None:
     assert (answer.status_code, answer["Location"]) == (302, "/console/sign-in?next=%2Fconsole%2Fkit%3Fsort%3D-n")
 
 
+def test_a_form_after_the_session_says_that_nothing_was_saved() -> None:
+    answer = Client().post("/console/datasets/new", {"name": "lost"}, follow=True)
+
+    assert answer.redirect_chain == [("/console/sign-in?next=%2Fconsole%2Fdatasets%2Fnew", 302)]
+    assert b"nothing was saved" in answer.content
+
+
 def test_the_front_door_leads_to_the_console(reader: Visitor) -> None:
     assert reader.client.get("/")["Location"] == "/console/"
     assert Client().get("/")["Location"] == "/docs/"
@@ -41,7 +48,7 @@ def test_it_is_kept_by_nobody(reader: Visitor) -> None:
 
 
 def test_a_person_without_an_account_is_told_so(nobody: Visitor) -> None:
-    assert nobody.get()["Location"] == "/console/accounts"
+    assert nobody.get()["Location"].startswith("/console/accounts?")
     assert "You belong to no account" in nobody.text("accounts")
 
 
@@ -60,7 +67,8 @@ def test_a_foreign_account_is_not(reader: Visitor, charlie: Caller) -> None:
 
 
 def test_an_operator_looks_at_any(operator: Visitor, charlie: Caller) -> None:
-    assert operator.get()["Location"] == "/console/accounts"
+    assert operator.get("kit?sort=-n")["Location"] == "/console/accounts?next=%2Fconsole%2Fkit%3Fsort%3D-n"
+    assert 'name="next" value="/console/kit?sort=-n"' in operator.text("accounts?next=/console/kit%3Fsort%3D-n")
     assert charlie.account.name in operator.text("accounts", name=charlie.account.name.upper())
     assert "No account that can be used has such a name." in operator.text("accounts", name="nobody's at all")
 

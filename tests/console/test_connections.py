@@ -57,6 +57,7 @@ def test_what_cannot_be_is_said_at_its_field_and_the_key_is_typed_again(
 
     assert answer.status_code == 422 and f'id="e-{field}"' in text
     assert KEY not in text and connections(alice) == []
+    assert 'id="e-key"' in text and "Type it again" in text
 
 
 def test_what_is_not_typed_stays(alice: Caller, admin: Visitor) -> None:

@@ -225,6 +225,7 @@ def test_the_form_makes_an_experiment(editor: Visitor, alice: Caller) -> None:
         ({"c0-connection": "none-such"}, "c0-connection", "has no connection"),
         ({"c0-parameters": "{"}, "c0-parameters", "Not valid JSON"),
         ({"name": ""}, "name", "blank"),
+        ({"m0-evaluator": ""}, "m0-evaluator", "Choose an evaluator"),
         ({"m0-evaluator": "no-such-evaluator"}, "m0-evaluator", "no-such-evaluator"),
         ({"limit": "99"}, "limit", "fewer than 99"),
         ({"budget_queries": "many"}, "budget_queries", "Write a number"),

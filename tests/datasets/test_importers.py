@@ -49,8 +49,9 @@ def test_columns_become_fields(alice: Caller, row: dict[str, Any], expected: dic
         (b"input,expected\n1+1,2\n", {}),
         (b'"input:json"\n1\n', {}),
         (b"Frage,Antwort\n1+1,2\n", {"custom_field_mapping": json.dumps({"input": "Frage"})}),
+        (b"\xef\xbb\xbfquestion;answer\r\n1,5+1;2,5\r\n", {}),
     ],
-    ids=["fields", "json", "mapped"],
+    ids=["fields", "json", "mapped", "semicolons"],
 )
 def test_a_table_is_known_by_its_header(alice: Caller, content: bytes, fields: dict[str, Any]) -> None:
     answer = upload(alice, content, "without a suffix", **fields)
@@ -153,6 +154,19 @@ def test_csv(alice: Caller) -> None:
         {"id": "1", "input": 'a "b"\nc', "expected": "2", "contexts": ["x", "y"], "metadata": {"year": "1999"}},
         {"id": "2", "input": "q", "contexts": ["[see note]"], "metadata": {"year": None}},
     ]
+
+
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_what_a_spreadsheet_writes_is_csv(alice: Caller, between: str) -> None:
+    text = f'\ufeffquestion{between}answer\r\n"Wie groß, und wo?"{between}7,5 m²\r\n'
+
+    assert examples(alice, upload(alice, text.encode(), "Fragen.csv")) == [
+        {"id": "1", "input": "Wie groß, und wo?", "expected": "7,5 m²"}
+    ]
+
+
+def test_a_spreadsheet_is_refused_with_the_way_to_send_it(alice: Caller) -> None:
+    assert "CSV UTF-8" in upload(alice, zipped({"xl/workbook.xml": b""}), "Fragen.xlsx").json()["errors"][0]["detail"]
 
 
 def test_a_csv_column_may_hold_json(alice: Caller) -> None:

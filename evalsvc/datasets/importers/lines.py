@@ -44,7 +44,7 @@ def read_lines(
         try:
             text = (line.removeprefix(BOM) if number == 1 else line).decode()
         except UnicodeDecodeError as exc:
-            refusals.add(location, f"Not valid UTF-8 at byte {exc.start + 1} of the line.")
+            refusals.add(location, f"Not valid UTF-8 at byte {exc.start + 1} of the line: save the file as UTF-8.")
             continue
         yield location, text
 

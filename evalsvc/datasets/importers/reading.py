@@ -17,13 +17,14 @@ from evalsvc.datasets.importers.names import Names
 from evalsvc.datasets.importers.parquet import read_parquet
 from evalsvc.datasets.importers.rows import ExampleRow, make_rows
 from evalsvc.datasets.importers.squad import read_squad
-from evalsvc.datasets.importers.table import JSON_SUFFIX, read_csv
+from evalsvc.datasets.importers.table import JSON_SUFFIX, delimiter_of, read_csv
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.rest.problems import FieldError, Invalid
 
 Format = DatasetVersion.Format
 SNIFFED_BYTES = 4096
 SUFFIXES = {"csv": Format.CSV, "jsonl": Format.JSONL, "ndjson": Format.JSONL, "parquet": Format.PARQUET}
+SPREADSHEETS = ("xlsx", "xls", "ods", "numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,14 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
     head = file.read(SNIFFED_BYTES).removeprefix(BOM)
     if head.startswith(b"PAR1"):
         return Format.PARQUET
+    suffix = name.rpartition(".")[2].lower()
+    if suffix in SPREADSHEETS:
+        raise Invalid(
+            FieldError("/file", "A spreadsheet's own format is not read: save it as “CSV UTF-8”, and send that.")
+        )
     if head.startswith(b"PK\x03\x04"):
         return Format.BEIR
-    format = SUFFIXES.get(name.rpartition(".")[2].lower())
+    format = SUFFIXES.get(suffix)
     start = head.lstrip()
     if format is None and start.startswith(b"{"):
         format = Format.SQUAD if b'"paragraphs"' in start else Format.JSONL
@@ -107,7 +113,8 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
 
 def first_cells(head: bytes) -> list[str]:
     """Return what would be the names of columns, were it CSV."""
-    cells = head.partition(b"\n")[0].decode("utf-8", "replace").split(",")
+    line = head.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    cells = line.split(delimiter_of(line))
     return [cell.strip().strip('"').removesuffix(JSON_SUFFIX) for cell in cells]
 
 

@@ -1,14 +1,17 @@
-"""CSV: a header, then cells of text. A column named `input:json` holds JSON instead."""
+"""CSV: a header, then cells of text, between commas, semicolons or tabs. A column `input:json` holds JSON instead."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record, decode_json, read_lines
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 JSON_SUFFIX = ":json"
+DELIMITERS = (",", ";", "\t")
+"""Spreadsheets of countries with a decimal comma write semicolons."""
 MAX_COLUMNS = 1000
 csv.field_size_limit(MAX_ROW_BYTES)
 
@@ -17,20 +20,26 @@ def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocatio
     """Yield a record for each row; empty cells are None. The location is the row's first line."""
     n_lines = 0
 
+    lines = read_lines(file, refusals)
+    first = list(islice(lines, 1))
+
     def texts() -> Iterator[str]:
         nonlocal n_lines
-        for location, text in read_lines(file, refusals):
+        for location, text in chain(first, lines):
             n_lines = int(location.pointer.rpartition("/")[2])
             yield text
 
-    reader = csv.reader(texts(), strict=True)
+    reader = csv.reader(texts(), strict=True, delimiter=delimiter_of("".join(text for _, text in first)))
     header: list[str] = []
     while True:
         location = SourceLocation(f"/file/line/{n_lines + 1}", f"Line {n_lines + 1}")
         try:
             cells = next(reader, None)
         except csv.Error as exc:
-            raise refusals.stop(location, f"Not valid CSV: {exc}.") from None
+            raise refusals.stop(
+                location,
+                f"Not valid CSV: {exc}. A text with a quote, a delimiter or a line break stands in double quotes.",
+            ) from None
         if cells is None:
             return
         if not cells:
@@ -38,9 +47,17 @@ def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocatio
         if not header:
             header = check_header(location, cells, refusals)
         elif len(cells) != len(header):
-            refusals.add(location, f"Has {len(cells)} cells where the header has {len(header)}.")
+            refusals.add(
+                location, f"Has {len(cells)} cells where the header has {len(header)}: put texts in double quotes."
+            )
         else:
             yield location, read_cells(location, header, [cell or None for cell in cells], refusals)
+
+
+def delimiter_of(header: str) -> str:
+    """Return what stands between the names of columns: a comma where there is one, else a semicolon or a tab."""
+    unquoted = "".join(header.split('"')[::2])
+    return next((one for one in DELIMITERS if one in unquoted), ",")
 
 
 def check_header(location: SourceLocation, cells: list[str], refusals: Refusals) -> list[str]:

@@ -55,6 +55,8 @@ LIMITS = (
 )  # fmt: skip
 HEADERS_HELP = 'Further headers as JSON, as {"OpenAI-Organization": "org-…"}; kept as secret as the key.'
 
+TYPED_AGAIN = "Type it again: nothing was saved, and what is secret is never sent back."
+
 
 @require_http_methods(["GET", "POST"])
 @console_page(role=ADMIN, write=ADMIN, once=SENT_TWICE)
@@ -129,12 +131,13 @@ def _form(request: PageRequest, row: Connection | None, errors: Mapping[str, str
     hidden = ("key", "headers")  # what is secret is typed again
     sent = {name: value for name, value in request.POST.items() if isinstance(value, str) and name not in hidden}
     values = sent if request.method == "POST" else _values(row)
+    again = {name: TYPED_AGAIN for name in hidden if request.POST.get(name)}
     path = "/v1/connections" if row is None else f"/v1/connections/{row.pk}"
     context = {
         "connection": row,
         "groups": [
             ("Where it is", filled(ADDRESS, values, errors)),
-            ("Key", filled(_secrets(row), values, errors)),
+            ("Key", filled(_secrets(row), values, again | dict(errors))),
             ("Money", filled(MONEY, values, errors)),
             ("Limits", filled(LIMITS, values, errors)),
         ],

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -62,7 +63,11 @@ def upload_of(request: PageRequest) -> Upload:
     files = [(file.name or "", file.file) for file in request.FILES.getlist("file") if file.file is not None]
     text = request.POST.get("text", "")
     if sum(file.size or 0 for file in request.FILES.getlist("file")) > settings.MAX_UPLOAD_BYTES:
-        raise Invalid(FieldError("/file", f"The upload has more than {settings.MAX_UPLOAD_BYTES} bytes."))
+        raise Invalid(
+            FieldError(
+                "/file", f"The upload has more than {filesizeformat(settings.MAX_UPLOAD_BYTES)}: send it in parts."
+            )
+        )
     if not files and not text.strip():
         raise Invalid(FieldError("/file", "Choose a file, or paste lines."))
     sent: Any = files or [("pasted", io.BytesIO(text.encode()))]
@@ -122,6 +127,7 @@ def _form(
         "fields": filled(upload_fields(dataset), sent, at_fields),
         "wrong": [error for error in wrong if error.pointer not in NAMES],
         "found": found,
+        "is_file_gone": bool(request.FILES),
         "is_kept_below": bool(sent.get("text")),
         "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found.rows]
         if found
@@ -134,7 +140,12 @@ def _form(
 def upload_fields(dataset: Dataset | None) -> list[FormField]:
     """Return the fields of an upload; one of a new dataset has a name."""
     fields = [
-        FormField("file", "File", "file", help="CSV, JSONL, Parquet, BEIR (zip), SQuAD or GSM8K."),
+        FormField(
+            "file",
+            "File",
+            "file",
+            help="CSV (of a spreadsheet: CSV UTF-8), JSONL, Parquet, BEIR (zip), SQuAD or GSM8K.",
+        ),
         FormField(
             "text",
             "Or paste lines",

@@ -31,6 +31,8 @@ POINTERS = {
     "/plan/budget/seconds": "budget_seconds",
     "/plan/epsilon": "epsilon",
     "/plan/primary_metric": "m0-name",
+    "/plan/metrics": "m0-evaluator",
+    "/configs": "c0-name",
 }
 CHAT = ("connection", "model", "prompt", "system", "temperature", "max_tokens")
 METRIC = ("name", "evaluator", "criteria", "source", "better")

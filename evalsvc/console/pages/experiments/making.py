@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -33,6 +33,7 @@ from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 NUMBERS = ("limit", "seed", "level", "num_shards", "epsilon")
+MIND = {"no_max_tokens": "A config without a longest answer: nobody knows the most that it can cost."}
 BUDGET = ("queries", "cost", "seconds")
 
 
@@ -99,6 +100,7 @@ def _form(
         "refused": found.get("", ""),
         "n_errors": len(found),
         "preview": preview,
+        "mind": [MIND.get(one, one) for one in preview["warnings"]] if preview else [],
         "has_datasets": bool(source.datasets),
         "has_connections": bool(source.connections),
         "call": ApiCall("POST", "/v1/experiments", body=body or {"name": "…", "plan": {}, "configs": []}),
@@ -121,7 +123,18 @@ def experiment_body_of(sent: Mapping[str, str], n_configs: int, n_metrics: int) 
     numbers = {name: _number(sent, name, f"/plan/{name}") for name in NUMBERS}
     plan |= {name: value for name, value in numbers.items() if value is not None}
     configs = [config for i in range(n_configs) if (config := _config(sent, i))]
+    if missing := _missing(plan["metrics"], configs):
+        raise Invalid(*missing)
     return {"name": sent.get("name", "").strip(), "plan": plan, "configs": configs}
+
+
+def _missing(metrics: Sequence[object], configs: Sequence[object]) -> list[FieldError]:
+    """Return what a form without a metric or a config is told, in the form's words."""
+    wanted = (
+        (metrics, "/plan/metrics", "Choose an evaluator, or what is read of each answer."),
+        (configs, "/configs", "Fill in one config: of the kind chat, a connection and a prompt."),
+    )
+    return [FieldError(pointer, words) for found, pointer, words in wanted if not found]
 
 
 def _metric(sent: Mapping[str, str], i: int) -> dict[str, Any] | None:

@@ -192,11 +192,56 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     }
 });
 
+// What was typed outlives a session that has ended: this tab keeps a form that was sent until a page answers, and fills it
+// again where the answer was the sign-in page. Nothing secret is kept, and nothing for another account's form.
+const DRAFT = "draft";
+const isKept = (field) => field.name && !["hidden", "password", "file", "submit"].includes(field.type) && field.name !== "headers";
+document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method === "post" && form.elements._account) {
+        const fields = [...form.elements].filter(isKept).map((one) => [one.name, one.value, Boolean(one.checked)]);
+        const at = location.pathname + location.search;
+        sessionStorage.setItem(DRAFT, JSON.stringify({ at, account: form.elements._account.value, fields }));
+    }
+});
+
+const takeDraft = () => {
+    const draft = JSON.parse(sessionStorage.getItem(DRAFT) || "null");
+    const isOut = /^\/console\/(sign-in|accounts)/.test(location.pathname);
+    sessionStorage.removeItem(DRAFT);
+    if (draft && isOut) {
+        sessionStorage.setItem(DRAFT, JSON.stringify({ ...draft, waits: true }));
+    } else if (draft?.waits && draft.at === location.pathname + location.search) {
+        fillAgain(draft);
+    } else if (draft?.waits && !draft.led) {
+        sessionStorage.setItem(DRAFT, JSON.stringify({ ...draft, led: true }));
+        location.replace(draft.at);
+    }
+};
+
+const fillAgain = ({ account, fields }) => {
+    const names = new Set(fields.map(([name]) => name));
+    const form = [...document.forms].find((one) => one.elements._account?.value === account && [...one.elements].some((field) => names.has(field.name)));
+    for (const field of [...(form?.elements || [])].filter(isKept)) {
+        const isBox = ["checkbox", "radio"].includes(field.type);
+        const typed = fields.find(([name, value]) => name === field.name && (!isBox || value === field.value));
+        if (typed && isBox) {
+            field.checked = typed[2];
+        } else if (typed) {
+            field.value = typed[1];
+        }
+    }
+    if (form) {
+        announce("What you had typed is in the form again. Nothing is saved yet: send it.");
+    }
+};
+
 // The pager of a partial keeps the place of the focus.
 document.addEventListener("DOMContentLoaded", () => {
     document.body.append(tip);
     document.documentElement.dataset.script = "on";
     fold();
+    takeDraft();
     // Reloading the answer to a form would send the form again: from now on the page has another address.
     const shown = document.querySelector("[data-address]");
     if (shown) {
