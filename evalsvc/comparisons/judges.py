@@ -11,7 +11,7 @@ import orjson
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
-from evalsvc.comparisons.people import resolve_review
+from evalsvc.comparisons.people import PEOPLE, resolve_review
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.runner.additions import add_metrics
@@ -50,6 +50,18 @@ def judge_digest_of(judge: Mapping[str, Any]) -> str:
     """Return the digest of all that decides what a judge says."""
     told = {name: value for name, value in judge.items() if name not in ("metric", "criteria", "review")}
     return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def wanted_again(judge: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a call sends as `judge` to be judged the same way again: the other direction of `resolve_judge`."""
+    if judge["kind"] == PEOPLE:
+        return {"review_id": judge["review"]}
+    if judge["kind"] == SCORES:
+        return {"metric": judge["metric"], "tie_width": judge["tie_width"]}
+    if judge["criteria"] is not None:
+        return {"evaluator": judge["evaluator"], "criteria": judge["criteria"]}
+    own = {name: judge["settings"].get(name) for name in ("criteria", "model", "allow_tie")}
+    return {"connection": judge["connection"]} | {name: value for name, value in own.items() if value is not None}
 
 
 def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str | None) -> Resolved:

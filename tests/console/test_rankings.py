@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from evalsvc.comparisons import store
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.console.pages.rankings.words import alike, ordinal
 from evalsvc.reports.words import number_text
 from evalsvc.tenancy.scope import account_scope
-from tests.comparisons.shapes import answered, compare, shown, work_off
+from tests.comparisons.shapes import answer_all, answered, compare, shown, work_off
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
+from tests.console.forms import unchanged
 from tests.console.trail import audit_of
 from tests.factories import make_connection, ok
 
@@ -96,6 +98,59 @@ def test_an_llm_is_told_its_model_and_what_is_better(alice: Caller, editor: Visi
     with account_scope(alice.account.pk):
         judge = OutputComparison.objects.get(account=alice.account).judge
     assert (judge["settings"]["model"], judge["settings"]["criteria"]) == ("large", "Kinder.")
+
+
+def go_on(alice: Caller, editor: Visitor, comparison: Any, **changed: str) -> Any:
+    """Send the form that a ranking leads to, as it is shown, and return the new ranking."""
+    assert f"rankings/new?previous={comparison['id']}" in editor.text(f"rankings/{comparison['id']}")
+    sent = unchanged(editor.text("rankings/new", previous=comparison["id"])) | changed
+    answer = editor.post("rankings/new", **sent)
+    assert answer.status_code == 302, answer.content.decode()
+    return shown(alice, {"id": answer["Location"].rpartition("/")[2]})["comparison"]
+
+
+def test_one_goes_on_with_a_config_that_has_come_since(alice: Caller, editor: Visitor) -> None:
+    made = answered(alice, n=4, right={"good": 3, "bad": 1})
+    first = compare(alice, made, {"metric": "accuracy", "tie_width": 1.0}, design="baseline", baseline="bad")
+    work_off(alice, first)
+    path = f"/v1/experiments/{made['id']}/configs"
+    (added,) = ok(alice.post(path, {"configs": [{"name": "late", "kind": "push"}]}))["configs"]
+    answer_all(alice, made["id"], added, 0)
+
+    second = go_on(alice, editor, first)
+
+    names = ("n", "n_reused", "n_open", "baseline", "previous_id", "name")
+    assert [second[name] for name in names] == [8, 4, 4, "bad", first["id"], first["name"]]
+    assert second["judge"] == first["judge"]
+
+
+def test_what_was_an_error_is_judged_again(alice: Caller, editor: Visitor) -> None:
+    make_connection(alice, "http://127.0.0.1:9", name="house")
+    judge = {"connection": "house", "criteria": "Kinder.\nAnd shorter.", "model": "large", "allow_tie": False}
+    first = compare(alice, answered(alice, n=3), judge)
+    with account_scope(alice.account.pk):
+        token, rows = store.claim(int(first["id"]), limit=8, seconds=60)
+        won = [{"id": row.pk, "winner": "first"} for row in rows[:2]]
+        failed = {"id": rows[2].pk, "error_code": "unreachable", "error_message": "Nobody answers."}
+        store.record_judgements(int(first["id"]), token, [*won, failed])
+
+    second = go_on(alice, editor, first)
+
+    assert (second["n"], second["n_reused"], second["n_open"], second["n_errors"]) == (3, 2, 1, 0)
+    anew = go_on(alice, editor, first, previous_id="")
+    assert (anew["n_reused"], anew["n_open"], anew["judge"]["digest"]) == (0, 3, first["judge"]["digest"])
+
+
+def test_nobody_goes_on_with_another_account_s(alice: Caller, reader: Visitor, stranger: Visitor) -> None:
+    first = ranked(alice, 4, good=3, bad=1)
+
+    for id in (first["id"], str(10**30)):
+        assert stranger.get("rankings/new", previous=id).status_code == 404
+    assert reader.get("rankings/new", previous=first["id"]).status_code == 403
+    assert "Judge on" not in reader.text(f"rankings/{first['id']}")
+    mine = {"experiment": first["experiment_id"], "judge": "metric", "who": "accuracy", "previous_id": first["id"]}
+    refused = stranger.post("rankings/new", **mine)
+    assert refused.status_code == 422 and first["name"] not in refused.content.decode()
 
 
 def test_it_is_stopped_and_deleted_by_its_name(alice: Caller, editor: Visitor) -> None:

@@ -14,7 +14,10 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import checked
 from evalsvc.comparisons.bodies import ComparisonIn
+from evalsvc.comparisons.judges import wanted_again
+from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
+from evalsvc.comparisons.selectors import get_comparison
 from evalsvc.comparisons.services import create_comparison
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
@@ -22,7 +25,7 @@ from evalsvc.console.pages.experiments.form_fields import field_source
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, errors_at, filled, sent_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.selectors import get_plan, list_plans
+from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_EXPERIMENTS = 200
@@ -39,7 +42,9 @@ DESIGNS = (
     ("baseline", "each config against one"),
     ("active", "the pairs that may still decide who is first"),
 )
-OF_JUDGE = ("criteria", "model", "tie_width")
+TIES = (("", "as it is set: it may say so"), ("false", "no, it has to choose"))
+TAKEN_OVER = "What it has judged of the same outputs by the same judge costs nothing; only the rest is judged."
+OF_JUDGE = ("criteria", "model", "tie_width", "allow_tie")
 FIELDS = {"experiment_id": "experiment"} | {name: name for name in OF_JUDGE} | {name: "who" for name, _ in JUDGES}
 
 
@@ -48,7 +53,7 @@ FIELDS = {"experiment_id": "experiment"} | {name: name for name in OF_JUDGE} | {
 def new_ranking(request: PageRequest) -> HttpResponse:
     """Ask who is to be compared by whom, or begin."""
     if request.method != "POST":
-        return _form(request, {"experiment": request.GET.get("experiment", "")[:20], "judge": "metric"})
+        return _form(request, _first_shown(request))
     sent = {name: value.strip() for name, value in sent_fields(request).items()}
     visitor = request.visitor
     try:
@@ -71,11 +76,34 @@ def new_ranking(request: PageRequest) -> HttpResponse:
     return redirect("console_ranking", made.pk)
 
 
+def _first_shown(request: PageRequest) -> dict[str, str]:
+    """Return what the form begins with: an experiment, or all that an earlier ranking asked for."""
+    if (id := request.GET.get("previous", "")).isdecimal():
+        return _as_before(get_comparison(account=request.visitor.account, id=int(id)))
+    return {"experiment": request.GET.get("experiment", "")[:20], "judge": "metric"}
+
+
+def _as_before(row: OutputComparison) -> dict[str, str]:
+    """Return the fields of a ranking that goes on where another has ended, of all configs that are there now."""
+    judge = wanted_again(row.judge)
+    kind = next(name for name, _ in JUDGES if name in judge)
+    names = dict(list_configs(account=row.account, experiment_id=row.experiment_id).values_list("pk", "name"))
+    sent = {"experiment": row.experiment_id, "judge": kind, "who": judge[kind], "design": row.design, "name": row.name}
+    sent |= {name: judge[name] for name in ("criteria", "model") if judge.get(name)}
+    if judge.get("tie_width"):
+        sent["tie_width"] = judge["tie_width"]
+    if judge.get("allow_tie") is False:
+        sent["allow_tie"] = "false"
+    if row.design == OutputComparison.Design.BASELINE:
+        sent["baseline"] = names.get(row.configs[0], "")
+    return {name: str(value) for name, value in (sent | {"previous_id": row.pk}).items()}
+
+
 def _body(sent: Mapping[str, str]) -> dict[str, Any]:
     judge = {sent.get("judge", "metric"): sent.get("who", "")}
     judge |= {name: sent[name] for name in OF_JUDGE if sent.get(name)}
     body: dict[str, Any] = {"experiment_id": sent.get("experiment", ""), "judge": judge}
-    for name in ("name", "design", "baseline", "budget"):
+    for name in ("name", "design", "baseline", "budget", "previous_id"):
         if sent.get(name):
             body[name] = sent[name]
     if configs := [name for part in sent.get("configs", "").split(",") if (name := part.strip())]:
@@ -89,7 +117,7 @@ def _field(pointer: str) -> str:
     return FIELDS.get(last, "who" if parts[0] == "judge" else last)
 
 
-def _fields(account: Account) -> tuple[FormField, ...]:
+def _fields(account: Account, previous_id: str) -> tuple[FormField, ...]:
     plans = list_plans(account=account)[:MOST_EXPERIMENTS]
     experiments = [("", "choose one"), *((str(plan.pk), f"{plan.experiment.name} ({plan.pk})") for plan in plans)]
     source = field_source(account)
@@ -101,17 +129,28 @@ def _fields(account: Account) -> tuple[FormField, ...]:
         FormField("who", "Which", options=known, is_required=True, help=WHO),
         FormField("criteria", "What is better", "textarea", rows=3, help=CRITERIA),
         FormField("model", "Model", help="Of an LLM by its connection; empty: the connection's own."),
+        FormField("allow_tie", "May an LLM say that neither wins", "select", options=TIES),
         FormField("tie_width", "No winner within", "number", help="Scores no further apart; empty: equal ones."),
         FormField("design", "Which pairs", "select", options=DESIGNS),
         FormField("baseline", "Against", help="The one config, where each is compared with one."),
         FormField("budget", "Judgements at most", "number"),
         FormField("name", "Name", help="Without it, the experiment's."),
+        *([_taken_over(account, previous_id)] if previous_id.isdecimal() else ()),
     )
+
+
+def _taken_over(account: Account, id: str) -> FormField:
+    try:
+        name = get_comparison(account=account, id=int(id)).name
+    except NotFound:
+        name = "a ranking that is not there any more"
+    options = (("", "nothing: all is judged anew"), (id, f"the judgements of {name} ({id})"))
+    return FormField("previous_id", "Taken over", "select", options=options, help=TAKEN_OVER)
 
 
 def _form(request: PageRequest, sent: Mapping[str, str], errors: Mapping[str, str] | None = None) -> HttpResponse:
     context = {
-        "fields": filled(_fields(request.visitor.account), sent, errors),
+        "fields": filled(_fields(request.visitor.account, sent.get("previous_id", "")), sent, errors),
         "refused": (errors or {}).get("", ""),
         "is_refused": bool(errors),
         "call": ApiCall("POST", "/v1/comparisons", body=_body(sent)),
