@@ -40,15 +40,18 @@ _VERB = re.compile(r"\b(is|was|are|were|can|will)\b")
 _DENIED = re.compile(r"\bnot?\b|n't|never|without")
 
 
-def measured_rules(folder: Path, *, n_drawn: int = SENTENCES) -> dict[str, Any]:
+def measured_rules(
+    folder: Path, *, n_drawn: int = SENTENCES, most: int = 1_000, resamples: int = RESAMPLES
+) -> dict[str, Any]:
     """Return and print the AUC of hallucination for each set, and what structured PII finds of whole documents.
 
-    `n_drawn` sentences of each language and kind are drawn for PII.
+    `n_drawn` sentences of each language and kind are drawn for PII; `most` failing texts of each family are changed.
     """
     print("-- rules: nothing is trained; their constants were chosen looking at these sets")
-    figures: dict[str, Any] = {f"hallucination {name}": support(folder / f"{name}.jsonl.gz") for name in SUPPORT}
-    for name in SUPPORT:
-        figures[f"first version {name}"] = support(folder / f"{name}.jsonl.gz", {"variant": WORST_SENTENCE})
+    figures: dict[str, Any] = {}
+    for version, settings in (("hallucination", NEWEST), ("first version", {"variant": WORST_SENTENCE})):
+        for name in SUPPORT:
+            figures[f"{version} {name}"] = support(folder / f"{name}.jsonl.gz", settings, resamples)
     figures["copies, denied"] = denied_copies([folder / f"{name}.jsonl.gz" for name in SUPPORT])
     figures["short answers, looked at"] = short_answers(TUNED)
     figures["short answers, held apart"] = short_answers(HELD_APART)
@@ -60,7 +63,7 @@ def measured_rules(folder: Path, *, n_drawn: int = SENTENCES) -> dict[str, Any]:
     return {
         **figures,
         "contrast": contrast.measured(folder, Hallucination(), {}),
-        "robustness": {name: total(table).share for name, table in robustness.measured().items()},
+        "robustness": {name: total(table).share for name, table in robustness.measured(most=most).items()},
     }
 
 
@@ -69,7 +72,7 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def support(path: Path, settings: Settings = NEWEST) -> dict[str, Any]:
+def support(path: Path, settings: Settings, resamples: int) -> dict[str, Any]:
     """The AUC of 1 - support for the bad class, with a percentile interval over resampled rows; and what passes."""
     family, labels, scores = Hallucination(), [], []
     for row in rows_of(path):
@@ -81,7 +84,7 @@ def support(path: Path, settings: Settings = NEWEST) -> dict[str, Any]:
     bad = np.array(labels)[known]
     risk = 1 - np.array([score.value for score in scores if score is not None])
     rng = np.random.default_rng(0)
-    drawn = (rng.integers(0, len(bad), len(bad)) for _ in range(RESAMPLES))
+    drawn = (rng.integers(0, len(bad), len(bad)) for _ in range(resamples))
     found = [roc_auc_score(bad[index], risk[index]) for index in drawn if 0 < bad[index].sum() < len(bad)]
     low, high = np.quantile(found, [0.025, 0.975])
     passed = np.array([score.passed for score in scores if score is not None])

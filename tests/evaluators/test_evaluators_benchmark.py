@@ -66,7 +66,7 @@ def test_rules_are_measured_on_whole_sets(tmp_path: Path) -> None:
             [{"full_text": text, "spans": [{"entity_type": kind} for kind in kinds]} for text, kinds in texts], file
         )
 
-    figures = measured_rules(tmp_path, n_drawn=2)
+    figures = measured_rules(tmp_path, n_drawn=2, most=2, resamples=50)
 
     assert [figures[f"hallucination {name}"]["auc"] for name in SUPPORT] == [1.0, 1.0]
     assert figures["copies, denied"] == {"n": 0, "copied": 0.0, "denied": 0.0}
