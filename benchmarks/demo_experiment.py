@@ -21,6 +21,7 @@ from typing import Any
 
 import httpx
 
+from benchmarks.stack import copy_template
 from benchmarks.stub_llm import running_stub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
 from evalsvc.local.embedded.throwaway import throwaway
@@ -60,11 +61,14 @@ class Service:
 def service(say: Any) -> Iterator[Service]:
     """Start everything that an experiment needs, and stop it whatever happens."""
     with contextlib.ExitStack() as stack:
-        home = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="evalsvc-demo-", ignore_cleanup_errors=True))
+        # Two, as PostgreSQL runs as another user under root, who enters its own one only.
+        home, servers_home = (
+            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evalsvc-demo-", ignore_cleanup_errors=True)))
+            for _ in range(2)
         )
         say("starting PostgreSQL and Valkey ...")
-        servers = stack.enter_context(throwaway())
+        copy_template(servers_home)
+        servers = stack.enter_context(throwaway(servers_home))
         supervisor = stack.enter_context(Supervisor(home / "logs", report=say))
         env = child_environment(home, {**servers.env, "EVALSVC_RPM_LIMIT": "1000000"})
         say("making the tables and an account ...")

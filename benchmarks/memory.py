@@ -30,6 +30,7 @@ import psutil
 
 from benchmarks.figures import Goal, Row, figure
 from benchmarks.frame import Report, parser, run
+from benchmarks.stack import copy_template
 from benchmarks.stub_llm import running_stub
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -191,6 +192,8 @@ def measure_start(home: Path, times: int, report: Report) -> None:
 def measure_memory(home: Path, minutes: float, report: Report) -> None:
     """Hold the load for so long, and look each minute."""
     pause, totals = min(60.0, minutes * 60 / 4), []
+    home.mkdir()
+    copy_template(home)
     with running_stub(latency_ms=50) as stub, started(home) as service:
         idle = pss_by_part(service.process.pid)
         report.add(Row("idle", "MB", figure([idle.total()])))

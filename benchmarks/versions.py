@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 
 from benchmarks.machine import cpu_seconds, see_it_end
+from benchmarks.stack import TEMPLATE
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NOW, PARENT = "now", "parent"
@@ -104,7 +105,7 @@ def _process(folder: Path, parts: Sequence[str]) -> Iterator[tuple[subprocess.Po
     with tempfile.NamedTemporaryFile(prefix="evalsvc-bench-", suffix=".log") as log:
         # A session of its own: Ctrl-C reaches us, and we end it.
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.side", *parts], cwd=folder, env=_environment(), text=True,
+            [sys.executable, "-m", "benchmarks.side", *parts], cwd=folder, env=_environment(folder), text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
         )  # fmt: skip
         try:
@@ -113,10 +114,13 @@ def _process(folder: Path, parts: Sequence[str]) -> Iterator[tuple[subprocess.Po
             _end(process)
 
 
-def _environment() -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
     """Ours, without what a running service has left in it: each version finds its own servers."""
     ours = ("EVALSVC_", "DATABASE_", "REDIS_", "CELERY_", "DJANGO_", "SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS")
-    return {name: value for name, value in os.environ.items() if not name.startswith((*ours, "PYTHONPATH"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith((*ours, "PYTHONPATH"))}
+    # An older version has an older schema.
+    is_migrated = folder == CHECKOUT and TEMPLATE in os.environ
+    return kept | ({TEMPLATE: os.environ[TEMPLATE]} if is_migrated else {})
 
 
 def _end(process: subprocess.Popen[str]) -> None:

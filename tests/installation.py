@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import psutil
 
 import evalsvc
+from benchmarks.stack import copy_template
 from evalsvc.local.embedded.home import read_env_file
 from tests.conftest import alive
 
@@ -175,8 +176,11 @@ def eventually_evaluates(running: Running, seconds: float = 180) -> None:
 
 
 @contextlib.contextmanager
-def installed(*arguments: str) -> Iterator[Installation]:
-    """Copy the checkout; what runs of it at the end is stopped, and looked through for remains."""
+def installed(*arguments: str, is_new: bool = True) -> Iterator[Installation]:
+    """Copy the checkout; what runs of it at the end is stopped, and looked through for remains.
+
+    Unless it is new, its servers have been migrated where the test run has such servers.
+    """
     folder = Path(tempfile.mkdtemp(prefix="evalsvc end to end "))
     folder.chmod(0o755)
     checkout = folder / "check out"
@@ -189,6 +193,9 @@ def installed(*arguments: str) -> Iterator[Installation]:
         else:
             shutil.copy2(source, checkout / part)
     copy = Installation(checkout, folder / "home", arguments)
+    if not is_new:
+        copy.home.mkdir()
+        copy_template(copy.home)
     try:
         yield copy
     finally:

@@ -55,10 +55,6 @@ def copy_database(admin_url: str, name: str, copy: str) -> None:
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*map(sql.Identifier, (copy, name))))
 
 
-TEMPLATE = "EVALSVC_TESTS_TEMPLATE"
-"""Names the folder of stopped, migrated servers that the processes of one run copy."""
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Start the servers before anything reads the settings. A process that only hands tests to others needs none."""
@@ -73,6 +69,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def leave_template() -> None:
     """Migrate once for all processes of this run, which takes each of them 10 s."""
+    from benchmarks.stack import TEMPLATE
     from evalsvc.local.embedded.throwaway import throwaway
 
     home = _new_home()
@@ -87,17 +84,15 @@ def leave_template() -> None:
 
 def start() -> None:
     """Start PostgreSQL and Valkey, migrated, and set Django up."""
+    from benchmarks.stack import copy_template
     from evalsvc.local.embedded.throwaway import throwaway
 
     global servers
-    template = os.environ.get(TEMPLATE)
     home = _new_home()
-    if template:
-        # With its owners: PostgreSQL refuses files of somebody else's.
-        subprocess.run(["cp", "-a", f"{template}/.", str(home)], check=True)
+    is_migrated = copy_template(home)
     servers = _stack.enter_context(throwaway(home))
     configure(servers)
-    if not template:
+    if not is_migrated:
         migrate(servers)
     import django
 

@@ -36,7 +36,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def installation() -> Iterator[Installation]:
     assert find_caddy(), "the development lock has it"
-    with installed("HTTPS=1") as copy:
+    with installed("HTTPS=1", is_new=False) as copy:
         yield copy
 
 
