@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from evalsvc.console.charts.bars import histogram
 from evalsvc.console.charts.scales import Axis, placed_axis
@@ -24,7 +26,7 @@ from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
 from tests.evaluations.deleting import evaluate, keep
 from tests.evaluations.histories import insert
-from tests.factories import make_dataset, make_experiment, new_experiment, ok
+from tests.factories import make_dataset, make_experiment, make_profile, new_experiment, ok
 from tests.gates.shapes import ask, work_off
 
 EXACT = {"evaluator": "exact-match", "profile": ""}
@@ -43,6 +45,12 @@ def called(text: str) -> str:
 
 def _answers(unit: Any) -> list[dict[str, Any]]:
     return [{"pos": one["pos"], "output": "x"} for one in unit["examples"]]
+
+
+def _failed(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, or at every other place a failure."""
+    gone = {"pos": answer["pos"], "error": {"type": "timeout", "message": "late"}}
+    return gone if answer["pos"] % 2 else {**answer, "output": "x"}
 
 
 def timed(caller: Caller) -> Any:
@@ -149,6 +157,39 @@ def test_scores_without_a_verdict_are_said_to_be_left_out(alice: Caller, reader:
     assert "n = 2" in row and "3 without a verdict left out" in row
 
 
+def test_a_week_without_data_is_no_line(alice: Caller, reader: Visitor) -> None:
+    """Two days at either end of the fortnight, and nothing between."""
+    now = timezone.now()
+    for days in (12, 11, 1, 0):
+        row = {"evaluator_id": "weekly", "log_id": f"{days}", "score": 1.0, "pass": True, "app": "shop"}
+        ok(
+            alice.post(
+                "/v1/evaluations/batch", {"evaluations": [row | {"created_at": (now - timedelta(days)).isoformat()}]}
+            )
+        )
+
+    assert row_of(reader.text(), "shop").count("<polyline") == 2
+
+
+def test_rates_over_a_revision_say_so(alice: Caller, reader: Visitor) -> None:
+    profile = make_profile(alice, "metrics", "bleu-9", metric="bleu", pass_threshold=0.9)
+    alice.evaluate("metrics/bleu-9", output="a", label="a", app="shop")
+    assert "revised on" not in reader.text()
+    config = {"config": {"metric": "bleu", "pass_threshold": 0.1}}
+    ok(alice.post(f"/v1/evaluator-criteria/{profile['public_id']}/revision", config))
+
+    assert "verdicts before and after the profile was revised on" in row_of(reader.text(), "shop")
+
+
+def test_what_has_no_room_is_said(alice: Caller, reader: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("reading", "tables"):
+        monkeypatch.setattr(f"evalsvc.console.pages.home.{name}.MAX_GATES", 1)
+    history = {"history": {"evaluator": "exact-match"}}
+    for n in (1, 2):
+        ask(alice, history, {"metric": "pass", "at_least": 0.5})
+        assert ("More were asked today" in reader.text()) is (n > 1)
+
+
 # --- Experiments -------------------------------------------------------------------------------------------------------
 def test_a_stop_for_epsilon_does_not_call_the_other_better() -> None:
     decision = {"created_at": None, "config": "b", "against": "a", "n_in_flight": 0} | STOP
@@ -168,6 +209,19 @@ def test_lower_is_better_is_said_wherever_a_difference_is(alice: Caller, reader:
     a, b = ids(made)
     compared = reader.text("compare", a=a, b=b)
     assert "lower is better, so old prompt minus new prompt: positive where new prompt is better." in compared
+
+
+def test_the_list_counts_what_failed_beside_the_leader(alice: Caller, reader: Visitor) -> None:
+    """Whoever answers half leads with a mean of that half alone."""
+    made = make_experiment(alice, make_dataset(alice, n=20), list(TWO))
+    for i in range(2):
+        work_off(alice, made, i, lambda unit, i=i: [_failed(one) if i == 0 else one for one in _answers(unit)])
+    runs = make_experiment(alice, make_dataset(alice, n=20), list(TWO))
+    work_off(alice, runs, 0, _answers, units=1)
+
+    text = reader.text("experiments")
+    assert "10 failed" in text and "for new data, one look" in text
+    assert "for new data, safe while watched" in text and "for new data, safe while watched" in reader.text()
 
 
 def test_no_verdict_over_clusters_names_the_clusters(alice: Caller, reader: Visitor) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from django.utils.safestring import SafeString
 
@@ -144,7 +145,7 @@ def _said(one: Ranged) -> str:
 
 
 def sparkline(points: Sequence[Point], *, says: str, low: float | None = None, high: float | None = None) -> SafeString:
-    """Return a small line without axes, with its band; `says` is what it shows, for those who do not see it."""
+    """Return a small line without axes, with its band, broken where a value is missing; `says` is what it shows."""
     x = placed_axis(Axis("", "time"), [point.x for point in points])
     y = placed_axis(
         Axis("", low=low, high=high), [end for point in points for end in (point.y, point.lower, point.upper)]
@@ -153,20 +154,26 @@ def sparkline(points: Sequence[Point], *, says: str, low: float | None = None, h
     def place(at: float, value: float) -> str:
         return f"{2 + 96 * x.share(at):.1f},{SPARK - 3 - y.share(value) * (SPARK - 6):.1f}"
 
-    known = [point for point in points if point.y is not None]
-    edges = [point for point in known if point.lower is not None and point.upper is not None]
-    there = [place(point.x, point.upper or 0.0) for point in edges]
-    back = [place(point.x, point.lower or 0.0) for point in reversed(edges)]
-    path = " ".join(place(point.x, point.y or 0.0) for point in known)
-    parts = [
-        element("polygon", class_=f"band {series_class(0)}", points=" ".join([*there, *back])),
-        element("polyline", class_=f"line {series_class(0)}", points=path),
-        *(
-            element("circle", class_="end", cx=at.split(",")[0], cy=at.split(",")[1], r="1.8")
-            for at in path.split()[-1:]
-        ),
-    ]
+    runs = [list(run) for is_there, run in groupby(points, key=lambda point: point.y is not None) if is_there]
+    parts = [part for run in runs for part in _run_of_spark(run, place)]
+    if runs:
+        cx, cy = place(runs[-1][-1].x, runs[-1][-1].y or 0.0).split(",")
+        parts.append(element("circle", class_="end", cx=cx, cy=cy, r="1.8"))
     return element(
         "svg", element("title", says), *parts, class_="spark", viewBox=f"0 0 100 {SPARK:g}", role="img", width=100,
         height=f"{SPARK:g}",
     )  # fmt: skip
+
+
+def _run_of_spark(run: Sequence[Point], place: Callable[[float, float], str]) -> Iterator[SafeString]:
+    """Yield a line with its band through points without a gap between them; one alone is a dot."""
+    if len(run) == 1:
+        cx, cy = place(run[0].x, run[0].y or 0.0).split(",")
+        yield element("circle", class_="end", cx=cx, cy=cy, r="1.2")
+        return
+    edges = [point for point in run if point.lower is not None and point.upper is not None]
+    there = [place(point.x, point.upper or 0.0) for point in edges]
+    back = [place(point.x, point.lower or 0.0) for point in reversed(edges)]
+    yield element("polygon", class_=f"band {series_class(0)}", points=" ".join([*there, *back]))
+    path = " ".join(place(point.x, point.y or 0.0) for point in run)
+    yield element("polyline", class_=f"line {series_class(0)}", points=path)

@@ -14,7 +14,10 @@ from evalsvc.reports.page.chart import Reach
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text
 
-COVERS = {"new_data": "for new data", "this_set": "for this set", "generalizes": "for new data"}
+COVERS = {
+    **{"new_data": "for new data", "this_set": "for this set", "generalizes": "for new data"},
+    **{"new data": "for new data", "this set": "for this set"},
+}
 MISSING = "no number"
 
 
@@ -39,6 +42,10 @@ class Number:
     """Why the level is not the one that was asked for, as with several intervals that hold together."""
     missing: str = ""
     """Why there is no value, or no interval."""
+    left_out: str = ""
+    """What the value is not of, as failures and what has no verdict."""
+    aside: str = ""
+    """What else its reader should mind."""
 
     @property
     def has_interval(self) -> bool:
@@ -63,7 +70,7 @@ class Number:
             said.append(COVERS.get(self.covers, self.covers.replace("_", " ")))
         if self.method:
             said.append(self.method.replace("_", " "))
-        return [*said, self.missing] if self.missing else said
+        return [*said, *(one for one in (self.missing, self.left_out, self.aside) if one)]
 
 
 def number_of(row: Mapping[str, Any], *, value: str = "value", **more: Any) -> Number:

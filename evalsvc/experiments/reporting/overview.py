@@ -31,6 +31,11 @@ class ExperimentOverview:
     n_queries: int
     cost: float
 
+    @property
+    def left_out(self) -> str:
+        """Of how many of its answers the leader's numbers are not, as they failed."""
+        return f"{self.leader.n_error} failed" if self.leader and self.leader.n_error else ""
+
 
 def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
     """Return the overview of each experiment: four queries, and one for each that names clusters."""

@@ -45,6 +45,11 @@ def covers_words(view: Mapping[str, Any]) -> str:
     return f"{name}{shown['covers']}, {shown['safe']}, {level_text(view['level'])}"
 
 
+def watched_words(shown: Mapping[str, Any]) -> str:
+    """Say of a headline what its interval is about and when it may be read; nothing where there is none."""
+    return f"for {shown['covers']}, {shown['safe']}" if shown["lower"] is not None else ""
+
+
 def quantile_words(view: Mapping[str, Any]) -> list[str]:
     """Say what latencies and costs are read by, beside their mean: a bound that few scores cannot give takes more."""
     return [_quantile_words(one) for one in view["quantiles"] or ()]

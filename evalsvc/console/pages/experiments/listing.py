@@ -19,7 +19,7 @@ from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
-from evalsvc.experiments.reporting.words import headline, number
+from evalsvc.experiments.reporting.words import headline, number, watched_words
 from evalsvc.experiments.selectors import list_plans
 from evalsvc.reports.page.elements import element, joined_parts
 
@@ -68,8 +68,8 @@ def experiments(request: PageRequest) -> HttpResponse:
 
 
 def _row(plan: ExperimentPlan, seen: ExperimentOverview) -> TableRow:
-    dataset = plan.dataset_version.dataset.name
-    about = f"{seen.n_configs} configs on {dataset}, version {plan.dataset_version.number}; {plan.policy}"
+    dataset = f"{plan.dataset_version.dataset.name}, version {plan.dataset_version.number}"
+    about = f"{seen.n_configs} config{'s' * (seen.n_configs != 1)} on {dataset}; {plan.policy}"
     name = joined_parts([element("bdi", plan.experiment.name), element("span", about, class_="facts")])
     cells = (
         name,
@@ -92,9 +92,10 @@ def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
         shown["upper"],
         n=seen.n,
         level=plan.level,
-        covers="new_data" if shown["lower"] is not None else None,
+        covers=watched_words(shown) or None,
         low=min(0.0, shown["value"] or 0.0),
         missing="" if shown["lower"] is not None else "no interval",
+        left_out=seen.left_out,
     )
     about = element("span", element("bdi", seen.leader.name), class_="facts")
     return joined_parts([about, number_markup(number_of_leader)])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import families_of
+from evalsvc.catalog.selectors import revised_profiles
 from evalsvc.console.pages.account.uses import spends_of
 from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.evaluations.history.interval import answer_interval
@@ -40,11 +41,13 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class HomeReading:
-    """Everything of the start page."""
+    """Everything of the start page; of what runs, waits and was asked today one more than it has room for."""
 
     days: DayRange
     names: Mapping[str, str]
     rates: Sequence[PassRate]
+    revised: Mapping[str, datetime]
+    """When profiles were revised within these days, by name."""
     moved: Sequence[Moved]
     failures: Sequence[FailureCount]
     running: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
@@ -80,17 +83,18 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     days = DayRange.latest(14, now=now)
     rates, failures = read_days(account=account, days=days)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[:MAX_RUNNING])
+    plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[: MAX_RUNNING + 1])
     overviews = overviews_of(plans) if plans else {}
     return HomeReading(
         days=days,
         names=scorer_names(account, {rate.evaluator_id for rate in rates}),
         rates=rates,
+        revised=revised_profiles(account=account, since=datetime.combine(days.first, datetime.min.time(), UTC)),
         moved=_moved(account, rates),
         failures=failures,
         running=[(plan, overviews[plan.pk]) for plan in plans],
-        reviews=open_reviews(account=account, limit=MAX_REVIEWS),
-        gates=list(list_gates(account=account).filter(created_at__gte=today).order_by("-id")[:MAX_GATES]),
+        reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
+        gates=list(list_gates(account=account).filter(created_at__gte=today).order_by("-id")[: MAX_GATES + 1]),
         connections=spends_of(account, now),
         webhooks=[one for one in endpoint_standings(account=account, now=now) if one.wants_a_look],
     )

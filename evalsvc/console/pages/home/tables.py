@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,19 +15,20 @@ from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
-from evalsvc.console.pages.home.reading import HomeReading
+from evalsvc.console.pages.home.reading import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup, number_of
 from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, order_of
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
 from evalsvc.experiments.reporting.overview import ExperimentOverview
-from evalsvc.experiments.reporting.words import headline
+from evalsvc.experiments.reporting.words import headline, watched_words
 from evalsvc.reports.page.elements import element, joined_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 
 MAX_RATES, MAX_FAILURES = 25, 10
+REVISED = "counted together: verdicts before and after the profile was revised on"
 NO_APP = "its history is that of all apps"
 RATES = (
     Column("Profile", "profile", "wide"),
@@ -88,13 +90,15 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
     name = reading.named(rate.evaluator_id, rate.profile_name)
     course = _course(name, rate, days)
     figures = (number_text(counts.n), number_text(counts.n_error))
-    cells = (name, rate.app or no_app(), number_markup(rate_number(counts)), course, *figures)
+    revised_at = reading.revised.get(rate.profile_name)
+    number = replace(rate_number(counts), aside=f"{REVISED} {revised_at:%Y-%m-%d}" if revised_at else "")
+    cells = (name, rate.app or no_app(), number_markup(number), course, *figures)
     return TableRow(cells, f"{reverse('console_history')}?{urlencode(history_asked(rate, days))}")
 
 
 def no_app() -> SafeString:
     """Return what stands for an app where calls named none: no history is of these alone."""
-    return joined_parts([element("span", "none named", class_="quiet"), element("span", NO_APP, class_="facts")])
+    return joined_parts([element("span", "none named", class_="quiet"), " ", element("span", NO_APP, class_="facts")])
 
 
 def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
@@ -119,7 +123,7 @@ def rate_number(counts: DayCounts) -> Number:
         return Number(None, missing=f"no verdicts; mean score {mean}, with its interval in the history")
     left_out = counts.n_scored - n
     without = f"{number_text(left_out)} without a verdict left out" if left_out else ""
-    return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", missing=without)
+    return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", left_out=without)
 
 
 def _course(name: str, rate: PassRate, days: DayRange) -> SafeString | str:
@@ -161,7 +165,7 @@ def running_table(reading: HomeReading) -> PageTable:
             ),
             reverse("console_experiment", args=[plan.pk]),
         )
-        for plan, overview in reading.running
+        for plan, overview in reading.running[:MAX_RUNNING]
     ]
     return PageTable("Running experiments", RUNNING, rows, empty="No experiment is running.")
 
@@ -172,7 +176,8 @@ def leader_number(overview: ExperimentOverview) -> Number:
         return Number(None, missing="nobody leads yet")
     shown: Mapping[str, Any] = headline(overview.figures)
     low, high = _scale(shown)
-    return number_of(shown, n=overview.n, level=overview.figures["level"], low=low, high=high)
+    facts = {"covers": watched_words(shown), "left_out": overview.left_out}
+    return number_of(shown, n=overview.n, level=overview.figures["level"], low=low, high=high, **facts)
 
 
 def _scale(shown: Mapping[str, Any]) -> tuple[float, float]:
@@ -187,7 +192,7 @@ def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
             (one.review.name, f"{one.n_complete} of {one.review.n_items}", moment_markup(one.review.created_at, now)),
             reverse("console_review", args=[one.review.pk]),
         )
-        for one in reading.reviews
+        for one in reading.reviews[:MAX_REVIEWS]
     ]
     return PageTable("Open reviews", WAITING, rows, empty="No review waits for answers.")
 
@@ -204,6 +209,6 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
             reverse("console_gate", args=[gate.pk]),
             TONES.get(gate.outcome, ""),
         )
-        for gate in reading.gates
+        for gate in reading.gates[:MAX_GATES]
     ]
     return PageTable("Gates of today", GATES, rows, empty="No gate was asked today (UTC).")
