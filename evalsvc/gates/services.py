@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
@@ -24,8 +25,10 @@ from evalsvc.gates.regressions import find_regressions
 from evalsvc.gates.subjects import GateSubject, check_looks, cluster_of_gate, find_subject, metric_of_both
 from evalsvc.gates.weighing import WeighedRule, weigh
 from evalsvc.gates.words import gate_summary
+from evalsvc.infra.locks import BENCHMARK
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.gating.deciding import JudgedClaim, alpha_of_attempt, outcome_of
+from evalsvc.tenancy.scope import current_role
 
 TRIES = 5
 SEEN, NEVER_ASKED, RACED = "designer_saw_examples", "never_asked", "stopped_by_policy"
@@ -55,7 +58,7 @@ def decide_about(*, account: Account, epoch: str | None, body: GateBody, actor: 
             with transaction.atomic():
                 return _kept(account, body, case, actor)
         except IntegrityError:
-            # Another candidate came at the same moment and took this number.
+            # Another candidate came at the same moment, by a process of before there were turns, and took this number.
             continue
     raise Invalid(FieldError("/benchmark", "Other candidates keep coming at the same moment: try again."))
 
@@ -238,8 +241,18 @@ def _spending(account: Account, body: GateBody, case: _Case) -> tuple[GateSpendi
     return GateSpending(benchmark=body.benchmark, attempt=attempt, alpha=spent, alpha_of_all=alpha), is_first
 
 
+def _take_turn(account: Account, body: GateBody) -> None:
+    digest = hashlib.sha256(f"{account.pk} {body.benchmark}".encode()).digest()
+    with connections[current_role()].cursor() as cursor:
+        BENCHMARK.take(cursor, int.from_bytes(digest[:8], signed=True))
+
+
 def _counted(account: Account, body: GateBody, case: _Case) -> tuple[int, bool]:
-    """Return which candidate on the benchmark this is: one that came before keeps its number."""
+    """Return which candidate on the benchmark this is: one that came before keeps its number.
+
+    Gates of a benchmark take turns from here on: a candidate that named two numbers at once would have two looks.
+    """
+    _take_turn(account, body)
     rows: Any = Gate.objects.filter(account=account, benchmark=body.benchmark, is_first=True)
     config = case.candidate.config.pk if case.candidate else None
     # One statement: between two, another gate of this candidate could come, which the second alone would see.

@@ -91,7 +91,12 @@ EXPORT_PLACE = AdvisoryLock(
     "export_place", "5, hashint8({})", "So many exports of all accounts at a time. By the number of the place."
 )
 ROLLUPS = AdvisoryLock("rollups", "6, hashint8({})", "Notes are folded into days by one. Taken in SQL only.")
+BENCHMARK = AdvisoryLock(
+    "benchmark",
+    "7, hashint8({})",
+    "Of two gates on a benchmark, one sees which number the other has given a candidate. By a digest of its name.",
+)
 ALL = (
     EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS, MIGRATIONS, FUNCTIONS,
-    EXPORT, EXPORT_PLACE, ROLLUPS,
+    EXPORT, EXPORT_PLACE, ROLLUPS, BENCHMARK,
 )  # fmt: skip
