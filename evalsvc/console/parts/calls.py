@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
+from evalsvc.rest.bodies.names import unseen_in
+
 KEY = "EVALSVC_API_KEY"
 
 
@@ -30,6 +32,29 @@ class ApiCall:
         return f"{self.path}?{said}" if said else self.path
 
 
+def shell_word(text: str) -> str:
+    """Return a text as one word of a shell.
+
+    A terminal obeys the control characters that are pasted into it, inside quotes too: one ends the line, and what
+    follows is a command. Others turn around what one sees. They become escapes, which bash and zsh read.
+    """
+    if unseen_in(text) is None:
+        return shlex.quote(text)
+    return "$'" + "".join(_escaped(char) for char in text) + "'"
+
+
+def _escaped(char: str) -> str:
+    if char in "\\'":
+        return f"\\{char}"
+    return char if unseen_in(char) is None else f"\\U{ord(char):08x}"
+
+
+def json_word(body: object) -> str:
+    """Return a JSON document as one word of a shell, likewise; its own escapes do it."""
+    text = json.dumps(body, ensure_ascii=False)
+    return shlex.quote("".join(char if unseen_in(char) is None else json.dumps(char)[1:-1] for char in text))
+
+
 def base_address(request: HttpRequest) -> str:
     """Return the address of the service as the person's browser knows it."""
     return request.build_absolute_uri("/").rstrip("/")
@@ -42,8 +67,8 @@ def as_curl(request: HttpRequest, call: ApiCall) -> str:
         lines[0] = f'curl -X {call.method} -H "X-API-KEY: ${KEY}"'
     if call.body is not None:
         lines[0] += " -H 'Content-Type: application/json'"
-        lines.append(f"  -d {shlex.quote(json.dumps(call.body, ensure_ascii=False))}")
-    lines.append(f"  {shlex.quote(base_address(request) + call.target)}")
+        lines.append(f"  -d {json_word(call.body)}")
+    lines.append(f"  {shell_word(base_address(request) + call.target)}")
     return " \\\n".join(lines)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from evalsvc.console.parts.calls import KEY
+from evalsvc.console.parts.calls import KEY, json_word, shell_word
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.gates.answers import GatedConfig, GateEvidence, RuleResult
 
@@ -58,13 +56,18 @@ def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
     lines = ["evalsvc gate"]
     for option, side in (("--candidate", evidence.candidate), ("--baseline", evidence.baseline)):
         if side is not None:
-            lines.append(f"{option} {shlex.quote(_side(side))}")
+            lines.append(_option(option, _side(side)))
     if (history := evidence.history) is not None:
         profile = f"/{history.profile_name}" if history.profile_name else ""
-        lines.append(f"--history {shlex.quote(history.evaluator_id + profile)}")
-    lines += [f"--rule {shlex.quote(_rule_text(rule))}" for rule in evidence.rules]
+        lines.append(_option("--history", history.evaluator_id + profile))
+    lines += [_option("--rule", _rule_text(rule)) for rule in evidence.rules]
     lines += _options(gate_body(evidence, name=name))
     return " \\\n  ".join([*lines, "--markdown gate.md --junit gate.xml"])
+
+
+def _option(option: str, value: str) -> str:
+    # A name that begins with a dash would be taken for another option.
+    return f"{option}{'=' if value.startswith('-') else ' '}{shell_word(value)}"
 
 
 def _side(side: GatedConfig) -> str:
@@ -81,7 +84,7 @@ def _rule_text(rule: RuleResult) -> str:
 def _options(body: Mapping[str, Any]) -> list[str]:
     names = {"level": "--level", "looks": "--looks", "covers": "--covers", "cluster_by": "--cluster-by"}
     names |= {"benchmark": "--benchmark", "name": "--name"}
-    return [f"{option} {shlex.quote(str(body[key]))}" for key, option in names.items() if key in body]
+    return [_option(option, str(body[key])) for key, option in names.items() if key in body]
 
 
 def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
@@ -90,15 +93,15 @@ def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
     if candidate is None or plan is None:
         return ""
     names = [candidate.config, *([baseline.config] if baseline is not None else [])]
-    programs = " ".join(f"{shlex.quote(name)}=app:{PROGRAMS[i]}" for i, name in enumerate(names))
+    programs = " ".join(f"{shell_word(name)}=app:{PROGRAMS[i]}" for i, name in enumerate(names))
     metrics = _plan_metrics(evidence, plan)
     wanted = {"metrics": metrics} | ({"cluster_by": plan.cluster_by} if plan.cluster_by else {})
     evaluators = [one["evaluator"] for one in metrics if "evaluator" in one]
-    judged = f" -e {shlex.quote(evaluators[0])}" if evaluators else ""
+    judged = f" -e {shell_word(evaluators[0])}" if evaluators else ""
     return (
-        f"echo {shlex.quote(json.dumps(wanted, ensure_ascii=False))} > plan.json\n"
+        f"printf '%s\\n' {json_word(wanted)} > plan.json\n"
         f"evalsvc run {programs} --data golden.jsonl --input question --expected answer \\\n"
-        f" {judged} --plan plan.json --name {shlex.quote(candidate.experiment)} --no-promote"
+        f" {judged} --plan plan.json --name {shell_word(candidate.experiment)} --no-promote"
     )
 
 
@@ -121,4 +124,4 @@ def curl_for_ci(curl: str) -> str:
 
 def exports(base: str) -> str:
     """Return what the lines need around them."""
-    return f"export EVALSVC_URL={shlex.quote(base)}\nexport {KEY}=ek_…   # a secret of the build, never in the code"
+    return f"export EVALSVC_URL={shell_word(base)}\nexport {KEY}=ek_…   # a secret of the build, never in the code"
