@@ -39,6 +39,7 @@ UNLINKED = {
     "console_compare_question",  # in an account without annotation criteria
     "console_invitation",  # for whoever is invited
     "console_search_share",  # while somebody has a search of their own; tests/console/test_searches.py
+    "console_search_unshare",  # while somebody has shared a search of their own; the same
     "console_withdrawal",  # while somebody is invited
     "console_webhook_again",  # while a delivery has failed
     "console_operator",  # for operators; tests/console/test_operator.py

@@ -184,6 +184,8 @@ def test_a_clone_leaves_out_what_was_taken_away(editor: Visitor, alice: Caller) 
         ({"parameters": '{"connection": "c", "prompt": "{{expected}}"}'}, "would answer for the model"),
         ({"parameters": '{"connection": "c", "prompt": "hi", "nonsense": 1}'}, "nonsense"),
         ({"parameters": '{"connection": "c", "prompt": "hi"}', "name": "echo"}, "exists already"),
+        ({"parameters": "{}", "name": "x" * 101}, "100 characters"),
+        ({"parameters": "{}", "name": "a\x03; touch pwned"}, "nobody sees"),
     ],
 )
 def test_a_wrong_clone_is_refused_in_words(editor: Visitor, alice: Caller, fields: Any, shown: str) -> None:

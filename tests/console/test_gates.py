@@ -109,7 +109,7 @@ def test_the_run_measures_what_the_rules_ask_for(alice: Caller, reader: Visitor)
     gate = decided(alice)
     line = copied(reader.text(f"gates/{gate['id']}"), "Run")
     words = shlex.split(line.replace("\\\n", " "))
-    metrics = json.loads(words[words.index("echo") + 1])["metrics"]
+    metrics = json.loads(words[words.index("%s\\n") + 1])["metrics"]
 
     made = make_experiment(alice, make_dataset(alice, n=3), [{"name": "new", "kind": "push"}], metrics=metrics)
     assert [one["name"] for one in made["plan"]["metrics"]] == ["accuracy"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evalsvc.gates import services
+from evalsvc.gates.weighing import weigh
 from tests.conftest import Caller
 from tests.gates.shapes import against, answers, finished
 
@@ -19,7 +20,7 @@ NOT_WORSE = {"metric": "accuracy", "not_worse_by": 0.1}
 @pytest.fixture
 def together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each of two gates have read what there is before the other writes, where nothing keeps them apart."""
-    both, weigh = threading.Barrier(2), services.weigh
+    both = threading.Barrier(2)
 
     def weighed(*args: Any, **more: Any) -> Any:
         with suppress(threading.BrokenBarrierError):

@@ -64,10 +64,13 @@ def moment_choice(request: HttpRequest, name: str) -> tuple[datetime | None, str
 
 
 def safe_next(request: HttpRequest, default: str) -> str:
-    """Return where a form wants to lead, if that is a page of ours."""
+    """Return where a form wants to lead, if that is a page of ours.
+
+    A path begins with a slash: Django would take a bare word for the name of a view.
+    """
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if is_ours else default
+    return wanted if is_ours and wanted.startswith("/") else default
 
 
 def page_address(view: str, *args: object, **query: object) -> str:

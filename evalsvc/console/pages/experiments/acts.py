@@ -12,11 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from evalsvc.accounts.views import checked
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.json_fields import read_json_object, shown_json
 from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.console.parts.fields import FormField
+from evalsvc.experiments.bodies.plans import CloneIn
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, clone, control
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
@@ -162,8 +164,8 @@ def clone_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
         try:
             wanted = read_json_object(sent["parameters"], "/parameters")
             changes = changed_parameters(config.parameters, wanted)
-            name = sent["name"].strip() or None
-            made = clone(account=visitor.account, config=config, name=name, changes=changes, actor=visitor.actor)
+            body = checked(CloneIn(data={"name": sent["name"].strip() or None, "changes": changes}))
+            made = clone(account=visitor.account, config=config, actor=visitor.actor, **body)
         except Problem as problem:
             errors = _errors_of(problem)
         else:

@@ -24,7 +24,7 @@ from evalsvc.gates.bodies import GateBody
 from evalsvc.gates.services import decide_about
 from evalsvc.rest.bodies.located import located
 from evalsvc.rest.bodies.scalars import is_bigint
-from evalsvc.rest.problems import Invalid, NotFound, Problem
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_PLANS, MOST_HISTORIES = 50, 100
 LIMITS = ("at_least", "at_most")
@@ -76,7 +76,7 @@ def _about_history(request: PageRequest) -> GateBody:
             "evaluator": evaluator,
             "criteria": profile or None,
             "scope": {"app": app} if app else None,
-            "since": {"scores": int(rule_limit(scores, "/history/since/scores"))} if scores else None,
+            "since": {"scores": _newest(scores)} if scores else None,
         },
         "rules": [
             {"metric": post.get("rule_metric", "pass"), kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}
@@ -88,6 +88,12 @@ def _about_history(request: PageRequest) -> GateBody:
         return msgspec.convert(sent, GateBody)
     except msgspec.ValidationError as exc:
         raise Invalid(located(str(exc))) from None
+
+
+def _newest(text: str) -> int:
+    if not is_bigint(text):
+        raise Invalid(FieldError("/history/since/scores", "Write a whole number."))
+    return int(text)
 
 
 def _errors(problem: Problem) -> dict[str, str]:
