@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from evalsvc.console.charts.bars import histogram
 from evalsvc.console.charts.scales import Axis, placed_axis
+from evalsvc.console.pages.evaluations.marking import marks_of
 from evalsvc.console.pages.experiments.words import decision_words
 from evalsvc.console.pages.gates.commands import ci_run_command
 from evalsvc.console.pages.reviews.words import figure_number
@@ -110,6 +111,15 @@ def test_few_scores_are_led_to_a_strategy_that_answers(alice: Caller, reader: Vi
         assert words in reader.text("histories/one", **query)
 
 
+def test_scores_that_resemble_their_neighbours_are_led_to_what_minds_it(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0] * 20 + [0.0] * 20)
+    assert "full-history-block minds the order from 50 scores on" in reader.text("histories/one", **EXACT)
+
+    insert(alice, [1.0] * 20)
+    assert "minds the order." in reader.text("histories/one", **EXACT)
+    assert "too narrow" not in reader.text("histories/one", **EXACT, strategy="full-history-block")
+
+
 def test_a_part_without_an_interval_says_why(alice: Caller, reader: Visitor) -> None:
     for score in (0.7, 0.7, 0.7):
         row = {"evaluator_id": "flat", "log_id": "l", "score": score, "app": f"{score}"}
@@ -153,7 +163,11 @@ def test_scores_without_a_verdict_are_said_to_be_left_out(alice: Caller, reader:
     rows[:2] = [row | {"pass": True} for row in rows[:2]]
     ok(alice.post("/v1/evaluations/batch", {"evaluations": rows}))
 
+    told = {"evaluator_id": "half", "log_id": "told", "text_output": "fine", "app": "shop"}
+    ok(alice.post("/v1/evaluations/batch", {"evaluations": [told]}))
+
     row = row_of(reader.text(), "shop")
+    assert "told in words" in reader.text("evaluations") and "1 in no history" in row
     assert "n = 2" in row and "3 without a verdict left out" in row
 
 
@@ -239,6 +253,14 @@ def test_what_people_stopped_is_no_decision_of_a_policy(alice: Caller, reader: V
 
     text = reader.text(f"experiments/{made['id']}")
     assert "Nothing has been stopped" not in text and "No policy, no budget and no failure" in text
+
+
+# --- Evaluations -------------------------------------------------------------------------------------------------------
+def test_a_finding_is_marked_once() -> None:
+    """The span and the name of one card number are one place."""
+    extra = {"entities": [{"start": 4, "end": 23, "type": "CREDIT_CARD"}]}
+
+    assert len(marks_of([[4, 23]], extra, passed=False)) == 1
 
 
 # --- Gates, reviews ----------------------------------------------------------------------------------------------------

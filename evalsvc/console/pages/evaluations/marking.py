@@ -45,9 +45,11 @@ def _around(pair: tuple[int, int], named: Sequence[TextMark]) -> Iterator[tuple[
     start, end = pair
     for one in sorted(named, key=lambda mark: mark.start):
         if one.start < end and one.end > start:
-            yield start, one.start
+            if start < one.start:
+                yield start, one.start
             start = max(start, one.end)
-    yield start, end
+    if start < end:
+        yield start, end
 
 
 def _named(extra: Mapping[str, Any]) -> Iterable[TextMark]:

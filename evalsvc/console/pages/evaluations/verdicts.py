@@ -28,6 +28,12 @@ def outcome_word(row: Any) -> str:
     return "score" if row.passed is None else "pass" if row.passed else "fail"
 
 
+def outcome_words(row: Any) -> str:
+    """Return the outcome in words; not every answer has a number."""
+    outcome = outcome_word(row)
+    return "told in words" if outcome == "score" and shown_score(row) is None else WORDS[outcome]
+
+
 def shown_score(row: Any) -> float | None:
     """Return the score that the API shows of a row."""
     found = score_of(row.family, row.score, row.passed)
@@ -64,7 +70,7 @@ def verdict_chip(row: Any, *, is_met: bool = True) -> SafeString:
         "a",
         element("span", SIGNS[outcome], class_="sign", aria_hidden="true"),
         element("span", asked_name(row), class_="asked", dir="auto"),
-        element("span", f" {WORDS[outcome]} ", class_="unseen"),
+        element("span", f" {outcome_words(row)} ", class_="unseen"),
         element("span", said, class_="figure") if said else None,
         class_=f"verdict {outcome}" if is_met else f"verdict {outcome} beside",
         href=evaluation_address(row.id),
@@ -79,7 +85,7 @@ def verdict_chips(rows: Any, met: frozenset[int]) -> SafeString:
 def outcome_mark(row: Any) -> SafeString:
     """Return the outcome in a word with its sign."""
     outcome = outcome_word(row)
-    return joined_parts([element("span", f"{SIGNS[outcome]} {WORDS[outcome]}", class_=f"outcome {outcome}")])
+    return joined_parts([element("span", f"{SIGNS[outcome]} {outcome_words(row)}", class_=f"outcome {outcome}")])
 
 
 def reading_doubt(extra: Mapping[str, Any], passed: bool | None) -> str:

@@ -46,6 +46,7 @@ EVIDENCE = {
     "n_minus": "examples on which it was better",
     "difference": "difference on these examples",
     "remaining": "examples that were left",
+    "kept": "configs that were kept",
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalsvc.reports.words import number_text
+from evalsvc.stats.strategies.of_histories import BLOCK_SCORES
 
 WARNINGS = {
     "degenerate": "All scores are equal, so that resampling gives an interval of no width.",
@@ -16,6 +17,7 @@ WARNINGS = {
 
 
 FEW = "Fewer than 30 scores"
+BLOCK = "full-history-block"
 SURE_OF_FEW = ("wilson", "clopper-pearson", "betting")
 """Strategies that hold at any n."""
 
@@ -46,14 +48,23 @@ def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
 
 def _said(name: str, interval: Mapping[str, Any]) -> str:
     if name == "autocorrelated":
-        factor = interval["autocorrelation_width_factor"]
-        return (
-            "Each score resembles the one before it, so that the interval is too narrow: about "
-            f"{number_text(factor, 3)} times this width is right. The strategy full-history-block minds the order."
-        )
+        return _resembling_words(interval)
     if name == "drift":
         return drift_words(interval)
     return WARNINGS.get(name, name.replace("_", " "))
+
+
+def _resembling_words(interval: Mapping[str, Any]) -> str:
+    """Say what it means that neighbours resemble each other, and what minds it, if anything can yet."""
+    seen = "Each score resembles the one before it"
+    if interval["strategy"] == BLOCK:
+        return f"{seen}. This strategy minds that: the interval is as wide as it has to be."
+    factor = number_text(interval["autocorrelation_width_factor"], 3)
+    when = "" if interval["n"] >= BLOCK_SCORES else f" from {BLOCK_SCORES} scores on"
+    return (
+        f"{seen}, so that the interval is too narrow: about {factor} times this width is right. "
+        f"The strategy {BLOCK} minds the order{when}."
+    )
 
 
 def drift_words(interval: Mapping[str, Any]) -> str:

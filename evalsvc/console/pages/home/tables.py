@@ -121,8 +121,11 @@ def rate_number(counts: DayCounts) -> Number:
             return Number(None, missing="nothing was scored")
         mean = number_text(counts.mean)
         return Number(None, missing=f"no verdicts; mean score {mean}, with its interval in the history")
-    left_out = counts.n_scored - n
-    without = f"{number_text(left_out)} without a verdict left out" if left_out else ""
+    counted = (
+        (counts.n_scored - n, "without a verdict left out"),
+        (counts.n - counts.n_error - counts.n_scored, "in no history: without a score, or kept for failing alone"),
+    )
+    without = ", ".join(f"{number_text(k)} {words}" for k, words in counted if k > 0)
     return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", left_out=without)
 
 
