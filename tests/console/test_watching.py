@@ -15,6 +15,7 @@ from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
 from tests.experiments.pushing import Runner, add, post_next
+from tests.queries import queries_of
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +46,23 @@ def test_unchanged_and_drawn_polls_ask_who_it_is_and_nothing_else(reader: Visito
         status, asked = statements(reader, made, sent)
         assert (status, len(asked)) == (expected, 1)
         assert not any("experiments_" in one for one in asked)
+
+
+def test_a_changed_poll_of_a_lone_watcher_reads_each_kind_of_row_once(reader: Visitor, alice: Caller) -> None:
+    """Who it is, the account, the tag, the plan, its configs, their sums, looks and decisions; pairs by their sums,
+    those with the leader as a whole, and the evidence."""
+    made = running(alice)
+    for i in range(2):
+        post_next(Runner(alice, made, i), lambda e: e["expected"])
+    poll(reader, made)
+    shared.forget_all()
+
+    asked = queries_of(lambda: poll(reader, made, '"another.1"'))
+    assert len(asked) == 11, asked
+    assert (
+        sum("FROM experiments_experimentplan" in one or 'FROM "experiments_experimentplan"' in one for one in asked)
+        == 2
+    )
 
 
 def test_an_unchanged_answer_is_short(reader: Visitor, alice: Caller) -> None:

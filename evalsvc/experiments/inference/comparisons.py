@@ -6,7 +6,7 @@ words "better" and "worse" come, begin where neither designer can have seen an a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -14,7 +14,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.sheet import Sheet
-from evalsvc.experiments.models import Comparison, Config, ExperimentPlan
+from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.pairs.common import NOTHING, Common, advanced
 from evalsvc.tenancy.scope import current_role
@@ -47,6 +47,15 @@ OUTDATED = """
 DELETE FROM experiments_comparison k USING experiments_config a, experiments_config b
 WHERE k.experiment_id = %s AND a.id = k.first_id AND b.id = k.second_id AND k.basis <> a.n_retried + b.n_retried
 """
+READ = f"""
+SELECT first_id, second_id, {", ".join(COLUMNS)} FROM experiments_comparison
+WHERE experiment_id = ANY (%(experiments)s)
+  AND (%(of)s::bigint[] IS NULL OR first_id = ANY (%(of)s::bigint[]) OR second_id = ANY (%(of)s::bigint[]))
+"""  # noqa: S608  # nosec B608  names are ours
+# Sixteen numbers of each pair take five times as long to read as its sums.
+READ_SUMS = f"""
+SELECT first_id, second_id, {", ".join(SUMS)} FROM experiments_comparison WHERE experiment_id = %s
+"""  # noqa: S608  # nosec B608  names are ours
 STANDING = "SELECT coalesce(sum(upto), 0), coalesce(sum(basis), 0) FROM experiments_comparison WHERE experiment_id = %s"
 Standing = tuple[int, int]
 """How far all comparisons have come, and how often retries had changed what they are of."""
@@ -66,15 +75,26 @@ def why_not_pairable(metric: Metric) -> str | None:
     return why and f"{metric.name!r} {why}"
 
 
-def read_comparisons(*experiment_ids: int) -> Comparisons:
-    """Return the stored comparisons of experiments by (first, second), the earlier config first."""
-    found = {}
-    rows = Comparison.objects.filter(experiment_id__in=experiment_ids)
-    for row in rows.values_list("first_id", "second_id", *COLUMNS):
-        facts: dict[str, Any] = dict(zip(("first", "second", *COLUMNS), row, strict=True))
-        facts |= {name: tuple(facts[name]) for name in ("log_better", "log_worse")}
-        found[facts["first"], facts["second"]] = Common(**facts)
-    return found
+def read_sums(experiment_id: int) -> Comparisons:
+    """Return the stored comparisons without their fortunes: who leads rests on the sums alone."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(READ_SUMS, [experiment_id])
+        return {(first, second): Common(first, second, *sums) for first, second, *sums in cursor.fetchall()}
+
+
+def read_comparisons(*experiment_ids: int, of: Collection[int] | None = None) -> Comparisons:
+    """Return the stored comparisons of experiments by (first, second), the earlier config first.
+
+    Of all configs, or those with one of these.
+    """
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(READ, {"experiments": list(experiment_ids), "of": None if of is None else list(of)})
+        rows: list[Any] = cursor.fetchall()
+    # Read by every glance at a board: the columns stand in the order of the fields.
+    return {
+        (first, second): Common(*[first, second, *sums, tuple(better), tuple(worse)])
+        for first, second, *sums, better, worse in rows
+    }
 
 
 def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet) -> None:

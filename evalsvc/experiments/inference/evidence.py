@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import orjson
 from django.db import connections
-from django.db.models import Q
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import compare_all, is_pairable
 from evalsvc.experiments.inference.sheet import Sheet
-from evalsvc.experiments.models import Config, Errors, Evidence, ExperimentPlan, Policy
+from evalsvc.experiments.models import Config, Errors, ExperimentPlan, Policy
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.race.racing import Pair, advance_all, differences, new_pair
@@ -39,6 +38,11 @@ ON CONFLICT (experiment_id, winner_id, loser_id) DO UPDATE SET
   start = excluded.start, n = excluded.n, total = excluded.total, squares = excluded.squares, n_plus = excluded.n_plus,
   n_minus = excluded.n_minus, log_wealth = excluded.log_wealth, log_not_worse = excluded.log_not_worse
 """
+READ = f"""
+SELECT winner_id, loser_id, {", ".join(COLUMNS)} FROM experiments_evidence
+WHERE experiment_id = %(experiment)s
+  AND (%(of)s::bigint IS NULL OR winner_id = %(of)s::bigint OR loser_id = %(of)s::bigint)
+"""  # noqa: S608  # nosec B608  names are ours
 
 
 def primary_metric(plan: ExperimentPlan) -> Metric:
@@ -62,16 +66,15 @@ def _remember(experiment_id: int, pairs: Pairs) -> None:
 
 def read_pairs(experiment_id: int, *, of: int | None = None) -> Pairs:
     """Return the stored evidence by (winner, loser): of all pairs, or of those of one config."""
-    pairs = {}
-    rows = Evidence.objects.filter(experiment_id=experiment_id)
-    if of is not None:
-        rows = rows.filter(Q(winner=of) | Q(loser=of))
-    for row in rows.values_list("winner_id", "loser_id", *COLUMNS):
-        facts: dict[str, Any] = dict(zip(("winner", "loser", *COLUMNS), row, strict=True))
-        for name in ("log_wealth", "log_not_worse"):
-            facts[name] = tuple(facts[name]) if facts[name] is not None else None
-        pairs[facts["winner"], facts["loser"]] = Pair(**facts)
-    return pairs
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(READ, {"experiment": experiment_id, "of": of})
+        rows: list[Any] = cursor.fetchall()
+    # Read by every glance at a board: the columns stand in the order of the fields.
+    return {
+        (winner, loser): Pair(*[*sums, tuple(wealth), None if not_worse is None else tuple(not_worse)])
+        for *sums, wealth, not_worse in rows
+        for winner, loser in [sums[:2]]
+    }
 
 
 def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config], *, compares: bool = True) -> Pairs:

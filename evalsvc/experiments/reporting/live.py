@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from django.db import connections
 
@@ -20,7 +21,7 @@ from evalsvc.experiments.inference.clusters.counting import (
     count_pairs,
 )
 from evalsvc.experiments.inference.clusters.views import without_ends
-from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons
+from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
 from evalsvc.experiments.inference.estimates import (
     Tally,
     decision_of,
@@ -45,13 +46,14 @@ from evalsvc.experiments.inference.versus import (
     question_of,
 )
 from evalsvc.experiments.inference.watched import WatchedIntervals, watch
-from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
+from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan
 from evalsvc.experiments.reporting.by_component import by_component
+from evalsvc.rest.problems import NotFound
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.estimates.running import bounds_under_failures
 from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.stats.kinds import kind_named
-from evalsvc.stats.pairs.common import Common, between
+from evalsvc.stats.pairs.common import between
 from evalsvc.stats.pairs.newpairs import WORSE
 from evalsvc.tenancy.scope import current_role
 
@@ -59,15 +61,46 @@ Scope = Aggregate.Scope
 Aggregates = Mapping[tuple[int, str, str], Aggregate]
 MAX_DECISIONS = 20
 STAMP = """
-SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(c.n_retried), sum(a.n),
-  (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = %(experiment)s),
-  (SELECT sum(e.upto + e.basis) FROM experiments_comparison e WHERE e.experiment_id = %(experiment)s),
+SELECT x.name, p.state, jsonb_array_length(p.metrics), s.*,
+  (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = x.id),
+  (SELECT sum(e.upto + e.basis) FROM experiments_comparison e WHERE e.experiment_id = x.id),
   extract(epoch FROM statement_timestamp())
-FROM experiments_config c
-LEFT JOIN LATERAL (SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a
-  ON true
-WHERE c.experiment_id = %(experiment)s
+FROM experiments_experimentplan p JOIN projects_experiment x ON x.id = p.experiment_id
+CROSS JOIN LATERAL (
+  SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(c.n_retried), sum(a.n)
+  FROM experiments_config c
+  LEFT JOIN LATERAL (SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a
+    ON true
+  WHERE c.experiment_id = x.id) s
+WHERE p.account_id = %s AND p.experiment_id = %s
 """
+# What a board reads each second is written as SQL: Django would take longer to write it than PostgreSQL to answer.
+EVER = "SELECT * FROM experiments_config WHERE experiment_id = %s ORDER BY arrival"
+AGGREGATES = "SELECT * FROM experiments_aggregate WHERE config_id = ANY (%s)"
+DECISIONS = "SELECT * FROM experiments_decision WHERE experiment_id = %s ORDER BY id DESC LIMIT %s"
+LOOKS = """
+SELECT config_id, metric, shard, n, n_error, n_na, value, lower, upper, set_lower, set_upper
+FROM experiments_look WHERE config_id = ANY (%s)
+"""
+
+
+class SeenLook(NamedTuple):
+    """What was to be seen of one metric when a config had finished a shard."""
+
+    config_id: int
+    metric: str
+    shard: int
+    n: int
+    n_error: int
+    n_na: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+    set_lower: float | None
+    set_upper: float | None
+
+
+FIELDS_OF_LOOK = attrgetter(*SeenLook._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +112,17 @@ class Scene:
     metrics: Sequence[Metric]
     sums: Aggregates
     commons: Comparisons
+    """Of the pairs that `with_pairs` was not asked for the sums alone."""
     watched: Mapping[tuple[int, str], WatchedIntervals]
-    n_ever: int
+    ever: Sequence[Config]
+    """Those that are deleted, too."""
     clusters: Counted = field(default_factory=dict)
     paired_clusters: CountedPairs = field(default_factory=dict)
+
+    @property
+    def n_ever(self) -> int:
+        """How many configs were ever added: all have been looked at."""
+        return len(self.ever)
 
     def tally(self, config: Config, metric: Metric) -> Tally:
         """Return what is known of a metric of a config."""
@@ -91,16 +131,21 @@ class Scene:
 
 def etag_of(plan: ExperimentPlan) -> str:
     """Return a tag that changes with anything the live view shows; one small query."""
-    return f'"{stamp_of(plan)[0]}"'
+    return f'"{stamp_of(account_id=plan.account_id, id=plan.pk)[0]}"'
 
 
-def stamp_of(plan: ExperimentPlan) -> tuple[str, float]:
-    """Return what changes with anything the live view shows, and when it was read by the database's clock."""
+def stamp_of(*, account_id: int, id: int) -> tuple[str, float]:
+    """Return what changes with anything the live view shows, and when it was read by the database's clock.
+
+    Raises NotFound where the account has no such plan.
+    """
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(STAMP, {"experiment": plan.pk})
-        *stamp, read_at = cursor.fetchone()
-    text = f"{plan.pk} {plan.experiment.name} {plan.state} {len(plan.metrics)} {tuple(stamp)}"
-    return hashlib.sha256(text.encode()).hexdigest()[:24], float(read_at)
+        cursor.execute(STAMP, [account_id, id])
+        row = cursor.fetchone()
+    if row is None:
+        raise NotFound()
+    *stamp, read_at = row
+    return hashlib.sha256(f"{id} {tuple(stamp)}".encode()).hexdigest()[:24], float(read_at)
 
 
 def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dict[str, Any]:
@@ -120,28 +165,29 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     against = baseline or leader
     scene = with_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
     pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
-    views = [_config_view(scene, config, against, question, pairs) for config in scene.configs]
+    beside = {config.pk: _compared(scene, config, against, question) for config in scene.configs}
+    behind = beside if against is leader else {}
+    views = [_config_view(scene, config, against, beside[config.pk], pairs) for config in scene.configs]
     for view in views:
         for name, shown in view["metrics"].items():
             found = quantiles.get((int(view["id"]), name))
             shown["quantiles"] = without_ends(found) if found and plan.cluster_by is not None else found
             if plan.n_samples > 1:
                 shown["variance_split"] = splits.get((int(view["id"]), name))
-    decisions = Decision.objects.filter(experiment_id=plan.pk).select_related("config", "against").order_by("-id")
     return {
         "experiment": live_head(plan, scene.configs),
         "configs": views,
         "leader": str(leader.pk) if leader else None,
-        "leader_settled": _is_settled(scene, leader, question),
-        "decisions": [decision_out(row) for row in decisions[:MAX_DECISIONS]],
+        "leader_settled": _is_settled(scene, leader, question, behind),
+        "decisions": [decision_out(row) for row in _decisions(scene)],
     }
 
 
 def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
-    """Read what a live view shows."""
+    """Read what a live view shows; of pairs of configs the sums alone, until `with_pairs` has read the others."""
     every = configs_ever(plan) if ever is None else ever
     configs = [config for config in every if config.state != Config.State.DELETED]
-    rows = Aggregate.objects.filter(config__in=[config.pk for config in configs])
+    rows = Aggregate.objects.raw(AGGREGATES, [[config.pk for config in configs]])
     metrics = [Metric.from_json(row) for row in plan.metrics]
     primary = primary_metric(plan)
     return Scene(
@@ -149,16 +195,19 @@ def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scen
         configs,
         metrics,
         {(row.config_id, row.metric, row.scope): row for row in rows},
-        read_comparisons(plan.pk) if is_pairable(primary) else {},
+        read_sums(plan.pk) if is_pairable(primary) else {},
         watched_in(plan, configs, metrics),
-        len(every),
+        every,
         count_clusters(plan, configs, metrics, most=MOST_WATCHED),
     )
 
 
 def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
-    """Return a scene that has counted the clusters of these pairs, where its plan names clusters."""
-    found = []
+    """Return a scene that has read all of these pairs, and counted their clusters, where its plan names clusters."""
+    found, pairs = [], list(pairs)
+    others = {other.pk for _, other in pairs if other is not None}
+    if scene.commons:
+        scene = replace(scene, commons={**scene.commons, **read_comparisons(scene.plan.pk, of=others)})
     for one, other in pairs:
         common = between(scene.commons, one.pk, other.pk) if other is not None else None
         if other is not None and common is not None:
@@ -169,7 +218,7 @@ def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> S
 
 def configs_ever(plan: ExperimentPlan) -> list[Config]:
     """Return every config that was ever added, those that are deleted too: all have been looked at."""
-    return list(Config.objects.filter(experiment_id=plan.pk).order_by("arrival"))
+    return list(Config.objects.raw(EVER, [plan.pk]))
 
 
 def watched_in(
@@ -186,24 +235,27 @@ def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggrega
     return tally_of(plan, *found)
 
 
-def _is_settled(scene: Scene, leader: Config | None, question: ComparisonQuestion) -> bool | None:
+def _is_settled(
+    scene: Scene, leader: Config | None, question: ComparisonQuestion, known: Mapping[int, dict[str, Any] | None]
+) -> bool | None:
     """Say whether the leader is better on new data than every other config that has a score, stopped ones included.
 
-    None while there is nobody to be better than.
+    None while there is nobody to be better than. `known` are comparisons with the leader that were made already.
     """
     metric = primary_metric(scene.plan)
     if leader is None or not is_pairable(metric):
         return False if scene.configs else None
     others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
-    return all(_is_behind(scene, config, leader, question) for config in others) if others else None
+    found = (
+        known[config.pk] if config.pk in known else _compared(scene, config, leader, question) for config in others
+    )
+    return all(_is_behind(scene, one, question) for one in found) if others else None
 
 
-def _is_behind(scene: Scene, config: Config, leader: Config, question: ComparisonQuestion) -> bool:
+def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: ComparisonQuestion) -> bool:
     """Say whether a config is worse than the leader; over clusters no word may be watched, so only when all is in."""
-    common = between(scene.commons, config.pk, leader.pk)
-    if common is None:
+    if found is None:
         return False
-    found = _compared(scene, config, leader, question, common)
     if question.cluster_by is None:
         return bool(found["word"] == WORSE)
     upper = found["new_data"]["upper"]
@@ -211,8 +263,12 @@ def _is_behind(scene: Scene, config: Config, leader: Config, question: Compariso
 
 
 def _compared(
-    scene: Scene, config: Config, other: Config, question: ComparisonQuestion, common: Common
-) -> dict[str, Any]:
+    scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion
+) -> dict[str, Any] | None:
+    """Compare a config with another one on all examples that both have finished; positive when it is better."""
+    common = between(scene.commons, config.pk, other.pk) if other is not None and other.pk != config.pk else None
+    if common is None or other is None:
+        return None
     clusters = scene.paired_clusters.get((config.pk, other.pk))
     return comparison_out(question, common, fresh_from=fresh_of(config, other), clusters=clusters)
 
@@ -253,7 +309,7 @@ def queries_of(config: Config) -> int:
 
 
 def _config_view(
-    scene: Scene, config: Config, against: Config | None, question: ComparisonQuestion, pairs: Pairs
+    scene: Scene, config: Config, against: Config | None, beside: Mapping[str, Any] | None, pairs: Pairs
 ) -> dict[str, Any]:
     plan, sums = scene.plan, scene.sums
     metrics = {
@@ -283,7 +339,7 @@ def _config_view(
         "output_tokens": config.n_output_tokens,
         "metrics": metrics,
         "by_component": by_component(scene.metrics, metrics),
-        "versus_leader": versus(scene, config, against, question, pairs),
+        "versus_leader": _versus_out(config, against, beside, pairs),
     }
 
 
@@ -353,13 +409,26 @@ def versus(
     scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion, pairs: Pairs
 ) -> dict[str, object] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
-    if other is None or other.pk == config.pk:
+    return _versus_out(config, other, _compared(scene, config, other, question), pairs)
+
+
+def _versus_out(
+    config: Config, other: Config | None, view: Mapping[str, Any] | None, pairs: Pairs
+) -> dict[str, object] | None:
+    if other is None or view is None:
         return None
-    common = between(scene.commons, config.pk, other.pk)
-    if common is None:
-        return None
-    view = _compared(scene, config, other, question, common)
     return {"config_id": str(other.pk), **view, "evidence": evidence_out(pairs, config.pk, other.pk)}
+
+
+def _decisions(scene: Scene) -> list[Decision]:
+    """Return the newest decisions with their configs, which have been read: one that is not among them is read."""
+    configs = {config.pk: config for config in scene.ever}
+    rows = list(Decision.objects.raw(DECISIONS, [scene.plan.pk, MAX_DECISIONS]))
+    for row in rows:
+        for name, id in (("config", row.config_id), ("against", row.against_id)):
+            if id in configs:
+                setattr(row, name, configs[id])
+    return rows
 
 
 def decision_out(row: Decision) -> dict[str, Any]:
@@ -385,14 +454,22 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
     A metric that was added later has one point, at the last shard that it is scored up to.
     """
     totals = {row["name"] for row in plan.metrics if kind_named(row["kind"]).covers == THIS_SET}
+    names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
     views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
     added = {row["name"] for row in plan.metrics if row.get("addition")}
-    looks = [*Look.objects.filter(config__in=[config.pk for config in configs]), *added_looks(plan, configs)]
-    for look in sorted(looks, key=lambda look: (look.shard, look.metric)):
-        names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
+    for look in looks_of(plan, configs):
         this_set = {"lower": look.set_lower, "upper": look.set_upper}
         covers = THIS_SET if look.metric in totals else NEW_DATA
         point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
         point["label"] = AFTER_THE_FACT if look.metric in added else ONE_LOOK
         views[str(look.config_id)].append(point)
     return views
+
+
+def looks_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[SeenLook]:
+    """Return what `looks_view` shows as it is kept: by shard and metric."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(LOOKS, [[config.pk for config in configs]])
+        found = [SeenLook(*row) for row in cursor.fetchall()]
+    found += [SeenLook(*FIELDS_OF_LOOK(look)) for look in added_looks(plan, configs)]
+    return sorted(found, key=lambda look: (look.shard, look.metric))

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import functools
+import html
 from collections.abc import Sequence
 
-from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 Part = str | SafeString | None
-EMPTY = ("meta", "line", "circle", "rect")
+EMPTY = ("meta", "line", "circle", "rect", "input")
 
 
 def element(tag: str, /, *parts: Part, **attributes: object) -> SafeString:
     """Return an element; an attribute's name may end in `_`, and its underscores are hyphens."""
     said = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(str(value))}"'
-        for key, value in attributes.items()
-        if value is not None
+        [f' {_attribute(key)}="{_escaped(str(value))}"' for key, value in attributes.items() if value is not None]
     )
     if tag in EMPTY and not parts:
-        return mark_safe(f"<{tag}{said}/>" if tag != "meta" else f"<{tag}{said}>")  # noqa: S308  # nosec
-    return mark_safe(f"<{tag}{said}>{joined_parts(parts)}</{tag}>")  # noqa: S308  # nosec - every part is escaped
+        return SafeString(f"<{tag}{said}/>" if tag != "meta" else f"<{tag}{said}>")  # nosec
+    return SafeString(f"<{tag}{said}>{joined_parts(parts)}</{tag}>")  # nosec - every part is escaped
 
 
 def joined_parts(parts: Sequence[Part]) -> SafeString:
     """Return parts one after the other."""
-    return mark_safe("".join(conditional_escape(part) for part in parts if part is not None))  # noqa: S308  # nosec
+    return SafeString("".join([_escaped(part) for part in parts if part is not None]))  # nosec
+
+
+def _escaped(text: str) -> str:
+    # Charts are thousands of short texts: Django's own `conditional_escape` and `mark_safe` take five times as long.
+    return text if isinstance(text, SafeString) else html.escape(text)
+
+
+@functools.cache  # the names are written in our code
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def trusted(text: str) -> SafeString:

@@ -93,13 +93,21 @@ def _new_data(successes: int, n: int, level: float) -> Ends:
     constant = math.lgamma(n + 2) - math.lgamma(successes + 1) - math.lgamma(failures + 1)
     limit = math.log1p(-level)
 
-    def is_kept(share: float) -> bool:
-        if not 0.0 < share < 1.0:
-            return (successes if share <= 0.0 else failures) == 0
-        return constant + successes * math.log(share) + failures * math.log1p(-share) > limit
+    log, log1p = math.log, math.log1p
 
-    peak = successes / n
-    return _edge(is_kept, peak, 0.0), _edge(is_kept, peak, 1.0)
+    def edge(outside: float) -> float:
+        """Return where the kept shares end, rounded outwards."""
+        inside = successes / n
+        # A board draws dozens of these each second: no call but the logarithms is made in the loop.
+        for _ in range(50):
+            middle = (inside + outside) / 2.0
+            if constant + successes * log(middle) + failures * log1p(-middle) > limit:
+                inside = middle
+            else:
+                outside = middle
+        return outside
+
+    return edge(0.0) if successes else 0.0, edge(1.0) if failures else 1.0
 
 
 def _edge(is_kept: Callable[[float], bool], inside: float, outside: float) -> float:

@@ -49,13 +49,16 @@ class Common:
 
     def turned(self) -> Common:
         """Return the same, second minus first."""
-        return replace(
-            self,
+        return Common(
             first=self.second,
             second=self.first,
+            upto=self.upto,
+            n=self.n,
             total=0.0 - self.total,
+            squares=self.squares,
             n_plus=self.n_minus,
             n_minus=self.n_plus,
+            n_missing=self.n_missing,
             missing_low=0.0 - self.missing_high,
             missing_high=0.0 - self.missing_low,
             log_better=self.log_worse,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -23,16 +24,17 @@ def first_of(ids: Sequence[int], differences: Between) -> int:
     ids : sequence of int
         In their order of arrival; at least one.
     differences : function
-        From two ids to the sums of their paired differences, first minus second; None where they have no pair.
+        From two ids to the sums of their paired differences, first minus second; None where they have no pair. It is
+        asked once for two ids, with the one that came first in front.
     """
-    margins = {id: [margin for other in ids if (margin := _margin(differences, id, other)) is not None] for id in ids}
+    margins: dict[int, list[float]] = {id: [] for id in ids}
+    for first, second in itertools.combinations(ids, 2):
+        if (found := differences(first, second)) is not None:
+            margin = standardised(found)
+            margins[first].append(margin)
+            margins[second].append(-margin)
     unbeaten = [id for id in ids if all(margin >= 0.0 for margin in margins[id])]
     return max(unbeaten or ids, key=lambda id: min(margins[id], default=0.0))
-
-
-def _margin(differences: Between, id: int, other: int) -> float | None:
-    found = differences(id, other) if id != other else None
-    return standardised(found) if found is not None else None
 
 
 def standardised(pairs: Differences) -> float:

@@ -19,6 +19,7 @@ McAuliffe & Sekhon (2021), Time-uniform, nonparametric, nonasymptotic confidence
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,8 +31,8 @@ from evalsvc.stats.basics.checks import FloatArray, Scores, as_row
 STAKES = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8)
 # The largest exponent whose exponential is a number.
 LARGEST = 700.0
-# Halvings that leave less than one pair in any number of pairs that there are.
-ROUNDS = 60
+# Steps towards the number of pairs that a word takes; a handful is enough, and each doubles the digits.
+ROUNDS, PRECISE = 60, 1e-12
 BETTER, WORSE, MAY_BE_CHANCE = "better", "worse", "may be chance"
 _STAKES = np.array(STAKES)
 _NOTHING = (0.0,) * len(STAKES)
@@ -97,15 +98,7 @@ class NewEvidence:
         logs = max(self.log_better, self.log_worse, key=max)
         if self.n < 1 or max(logs) <= 0.0:
             return None
-        # Once the best of them alone has enough for all, the mean has.
-        low, high = 1.0, math.log(threshold * len(logs)) / max(logs)
-        for _ in range(ROUNDS):
-            middle = (low + high) / 2.0
-            if _mean_fortune([middle * log for log in logs]) < threshold:
-                low = middle
-            else:
-                high = middle
-        return max(1, math.ceil(self.n * (high - 1.0)))
+        return max(1, math.ceil(self.n * (_times_until(threshold, logs) - 1.0)))
 
 
 def advance_new(evidence: NewEvidence, differences: Scores) -> NewEvidence:
@@ -174,4 +167,24 @@ def evidence_of_counts(n: int, n_plus: int, n_minus: int) -> NewEvidence:
 
 
 def _mean_fortune(logs: Sequence[float]) -> float:
-    return math.fsum(math.exp(min(log, LARGEST)) for log in logs) / len(logs)
+    if max(logs) > LARGEST:
+        logs = [min(log, LARGEST) for log in logs]
+    return math.fsum(map(math.exp, logs)) / len(logs)
+
+
+def _times_until(threshold: float, logs: Sequence[float]) -> float:
+    """Return by what log fortunes must be multiplied until their mean fortune reaches a threshold above 1.
+
+    The log of the mean is convex in the factor, so Newton's steps from above never pass below the answer.
+    """
+    # Once the best of them alone has enough for all, the mean has.
+    times = math.log(threshold * len(logs)) / max(logs)
+    for _ in range(ROUNDS):
+        fortunes = [math.exp(times * log) for log in logs]
+        total = math.fsum(fortunes)
+        slope = math.fsum(map(operator.mul, logs, fortunes)) / total
+        step = math.log(total / (threshold * len(logs))) / slope
+        times -= step
+        if step <= PRECISE * times:
+            break
+    return times

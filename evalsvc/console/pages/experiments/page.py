@@ -17,6 +17,7 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.experiments.knobs import knob_table, knobs_of_configs
 from evalsvc.console.pages.experiments.live.board import SORTS, LiveBoard, live_board_of
 from evalsvc.console.pages.experiments.live.drawings import front_of, looks_chart
+from evalsvc.console.pages.experiments.live.rows import rows_markup
 from evalsvc.console.pages.experiments.live.shared import (
     BoardLook,
     BoardTag,
@@ -44,10 +45,11 @@ from evalsvc.tenancy.scope import account_scope
 def experiment(request: PageRequest, id: int) -> HttpResponse:
     """Show an experiment."""
     visitor = request.visitor
-    plan = get_plan(account=visitor.account, id=id)
     look = _look(request, visitor.membership, id)
-    tag, ever = BoardTag.of(plan), configs_ever(plan)
+    tag = BoardTag.read(look.board)
     remember_tag(look.board, tag)
+    plan = get_plan(account=visitor.account, id=id)
+    ever = configs_ever(plan)
     board = _board(plan, ever, look)
     knobs = knobs_of_configs(_living(ever))
     by = choice(request, "by", tuple(knobs), "")
@@ -93,9 +95,10 @@ def live(request: PageRequest, id: int) -> HttpResponse:
     look, seen = _look(request, request.visitor.membership, id), _seen(request)
     with turn(look.board):
         tag = known_tag(look.board, seen)
+        is_new = tag is None
         if tag is None:
             with account_scope(account.pk):
-                tag = BoardTag.of(get_plan(account=account, id=id))
+                tag = BoardTag.read(look.board)
             remember_tag(look.board, tag)
     if (answer := _answer(tag, seen, known_html(look, tag))) is not None:
         return answer
@@ -103,14 +106,14 @@ def live(request: PageRequest, id: int) -> HttpResponse:
         drawn = known_html(look, tag)
         if drawn is None:
             with account_scope(account.pk):
-                drawn = _draw(request, look)
+                drawn = _draw(request, look, tag if is_new else BoardTag.read(look.board))
     return _answer(drawn.tag, None, drawn) or HttpResponse(status=204)
 
 
-def _draw(request: PageRequest, look: BoardLook) -> DrawnBoard:
+def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
     """Draw the part that moves, and keep it with its tag: what is drawn is read after the tag, so it is never older."""
-    plan = get_plan(account=request.visitor.account, id=look.board[1])
-    tag, ever = BoardTag.of(plan), configs_ever(plan)
+    plan = get_plan(account=request.visitor.account, id=look.board[1], with_dataset=False)
+    ever = configs_ever(plan)
     context = _shared(request, plan, _board(plan, ever, look), ever, tag, look)
     drawn = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))
     remember_html(look, drawn)
@@ -142,6 +145,7 @@ def _shared(
     return {
         "plan": plan,
         "board": board,
+        "rows": rows_markup(board, plan.pk, may_edit=request.visitor.may_edit),
         "sent_headers": orjson.dumps({"If-None-Match": str(tag)}).decode(),
         "state": state_markup(plan.state),
         "may_edit": request.visitor.may_edit,

@@ -104,6 +104,11 @@ class LiveBoard:
     n_done: int
 
     @property
+    def leader(self) -> str:
+        """The name of the config that leads; nothing while none does."""
+        return next((row.name for row in self.rows if row.is_leader), "")
+
+    @property
     def may_stop(self) -> bool:
         """Whether there is a config that can be stopped."""
         return any(row.may_stop for row in self.rows)

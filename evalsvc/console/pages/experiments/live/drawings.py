@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,41 +17,67 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import looks_view
+from evalsvc.experiments.reporting.live import SeenLook, looks_of
 from evalsvc.experiments.reporting.words import level_text, number
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.
 MOST_SCORES_OF_A_BOARD = 50_000
 FEWEST_CONFIGS = 2
+MOST_CHARTS = 32
+"""That a process keeps."""
 
 
 def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config]) -> SafeString | None:
     """Draw the metric of the board at the shard ends, the leader with its intervals; None before the first look."""
-    looks = looks_view(plan, configs)
-    found = {row.id: _points(plan, looks.get(row.id, ()), board.metric) for row in board.rows}
-    if not any(found.values()):
+    found = tuple(one for one in looks_of(plan, configs) if one.metric == board.metric and one.value is not None)
+    if not found:
         return None
-    # The leader last, on top of the others.
-    drawn = sorted((row for row in board.rows if found[row.id]), key=lambda row: row.is_leader)
-    lines = [ChartLine(row.name, found[row.id], has_band=row.is_leader, style=row.style) for row in drawn]
-    marks = [Mark(board.reference, "before the experiment", is_level=True)] if board.reference is not None else []
-    return plot(
-        f"{board.metric} at the ends of the shards",
-        Axis("examples", low=0, high=plan.run_length),
-        Axis(board.metric, limits=board.axis.placed.axis.limits),
-        lines,
-        marks=marks,
-        says="Each point holds for one look."
-        f" The band is the leader's interval for new data at {level_text(plan.level)}.",
+    seen = {str(one.config_id) for one in found}
+    # As they came, whoever is ahead at the moment; the leader last, on top of the others.
+    rows = sorted((row for row in board.rows if row.id in seen), key=lambda row: (row.is_leader, int(row.id)))
+    asked = _LooksAsked(
+        board.metric,
+        tuple((int(row.id), row.name, row.style, row.is_leader) for row in rows),
+        tuple(plan.shard_ends),
+        plan.run_length,
+        plan.level,
+        board.reference,
+        board.axis.placed.axis.limits,
     )
+    return _looks_chart(asked, found)
 
 
-def _points(plan: ExperimentPlan, looks: Sequence[Mapping[str, Any]], metric: str) -> list[Point]:
-    return [
-        Point(plan.shard_ends[look["shard"] - 1], look["value"], look["lower"], look["upper"], f"n {look['n']}")
-        for look in looks
-        if look["metric"] == metric and look["value"] is not None
-    ]
+@dataclass(frozen=True, slots=True)
+class _LooksAsked:
+    """All that the chart of the looks is drawn from, besides the looks."""
+
+    metric: str
+    lines: tuple[tuple[int, str, int, bool], ...]
+    """The id, name and style of each config, and whether it leads."""
+    shard_ends: tuple[int, ...]
+    run_length: int
+    level: float
+    reference: float | None
+    limits: tuple[float, float] | None
+
+
+# A board moves each second, and its looks at the ends of shards only: the chart is drawn when one of them has come.
+@functools.lru_cache(MOST_CHARTS)
+def _looks_chart(asked: _LooksAsked, looks: tuple[SeenLook, ...]) -> SafeString:
+    points: dict[int, list[Point]] = {}
+    for one in looks:
+        point = Point(asked.shard_ends[one.shard - 1], one.value, one.lower, one.upper, f"n {one.n}")
+        points.setdefault(one.config_id, []).append(point)
+    at = asked.reference
+    return plot(
+        f"{asked.metric} at the ends of the shards",
+        Axis("examples", low=0, high=asked.run_length),
+        Axis(asked.metric, limits=asked.limits),
+        [ChartLine(name, points[id], has_band=leads, style=style) for id, name, style, leads in asked.lines],
+        marks=[Mark(at, "before the experiment", is_level=True)] if at is not None else [],
+        says="Each point holds for one look."
+        f" The band is the leader's interval for new data at {level_text(asked.level)}.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from django.db import connections
 
 from evalsvc.console.access import PageRequest
-from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.live import stamp_of
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import APP
@@ -33,9 +32,9 @@ class BoardTag:
     read_at: int
 
     @classmethod
-    def of(cls, plan: ExperimentPlan) -> BoardTag:
+    def read(cls, board: Board) -> BoardTag:
         """Read it: one query."""
-        stamp, at = stamp_of(plan)
+        stamp, at = stamp_of(account_id=board[0], id=board[1])
         return cls(stamp, int(at * 1_000_000))
 
     @classmethod
