@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.test import Client
@@ -33,7 +34,7 @@ def test_it_says_whose_pages_these_are(reader: Visitor, alice: Caller) -> None:
     text = reader.text()
 
     assert alice.account.name in text and ">reader<" in text
-    assert 'aria-current="page">Home<' in text
+    assert re.search('aria-current="page"><svg.*?</svg>Home<', text)
 
 
 def test_a_page_that_is_not_there_is_a_page(reader: Visitor) -> None:

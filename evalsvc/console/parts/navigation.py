@@ -18,7 +18,7 @@ THEME_COOKIE = "console_theme"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page in the navigation; `audience` hides it from those who may not open it."""
+    """A page in the navigation; `audience` hides it from those who may not open it. `parts/icons.html` has its sign."""
 
     title: str
     view: str
@@ -114,4 +114,5 @@ def _item(request: HttpRequest, entry: Entry) -> dict[str, Any]:
     address = reverse(entry.view)
     is_home = address == reverse("console_home")
     is_here = request.path == address if is_home else request.path.startswith(address)
-    return {"title": entry.title, "address": address, "is_here": is_here}
+    icon = entry.view.removeprefix("console_")
+    return {"title": entry.title, "address": address, "is_here": is_here, "icon": icon}

@@ -137,7 +137,7 @@ def config_fields(i: int, source: FieldSource) -> list[FormField]:
         ),
         FormField(f"c{i}-system", "System prompt (chat)", "textarea", rows=2),
         FormField(f"c{i}-temperature", "Temperature (chat)", "number"),
-        FormField(f"c{i}-max_tokens", "Longest answer in tokens (chat)", "number"),
+        FormField(f"c{i}-max_tokens", "Longest answer (tokens)", "number"),
         FormField(
             f"c{i}-parameters",
             "Further parameters",
