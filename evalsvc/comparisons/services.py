@@ -61,21 +61,24 @@ def create_comparison(
         previous=previous,
     )
     picks = _picks(comparison)
-    n_most = len(picks)
-    if not n_most:
-        raise Invalid(FieldError("/configs", "No example has outputs of two of these configs yet."))
-    if min(n_most, comparison.budget or n_most) > MAX_JUDGEMENTS:
-        detail = f"These are {n_most} judgements, and at most {MAX_JUDGEMENTS} are made; give a `budget`."
-        raise Invalid(FieldError("/budget", detail))
-    if previous is not None and previous.judge_digest != comparison.judge_digest:
-        raise Invalid(
-            FieldError("/previous_id", "It was judged by another judge, so none of its judgements hold here.")
-        )
+    _check(comparison, n_most=len(picks))
     comparison.save(force_insert=True)
     comparison.refresh_from_db()
     _open_first(comparison, picks)
     record_audit(account=account, actor=actor, action="comparison.created", target=comparison.name)
     return comparison, is_added
+
+
+def _check(comparison: OutputComparison, *, n_most: int) -> None:
+    """Refuse what leaves nothing to judge, or too much, or begins with the judgements of another judge."""
+    if not n_most:
+        raise Invalid(FieldError("/configs", "No example has outputs of two of these configs yet."))
+    if min(n_most, comparison.budget or n_most) > MAX_JUDGEMENTS:
+        detail = f"These are {n_most} judgements, and at most {MAX_JUDGEMENTS} are made; give a `budget`."
+        raise Invalid(FieldError("/budget", detail))
+    if comparison.previous is not None and comparison.previous.judge_digest != comparison.judge_digest:
+        detail = "It was judged by another judge, so none of its judgements hold here."
+        raise Invalid(FieldError("/previous_id", detail))
 
 
 def stop_comparison(*, account: Account, id: int, actor: str) -> OutputComparison:

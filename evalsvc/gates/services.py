@@ -16,7 +16,7 @@ from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.counting import clusters_of
 from evalsvc.experiments.inference.compare import count_common, matched_by, pairing_warnings
-from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending
+from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending, Regression
 from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
 from evalsvc.gates.histories import HistorySubject, find_history
 from evalsvc.gates.models import Gate
@@ -48,6 +48,20 @@ class _Case:
     warnings: list[str] = field(default_factory=list)
     cluster_by: str | None = None
 
+    @property
+    def about(self) -> dict[str, object]:
+        """The columns of a gate that name what it is about."""
+        sides = (("", self.candidate), ("baseline_", self.baseline))
+        about: dict[str, object] = {f"{side}experiment_id": one.plan.pk for side, one in sides if one}
+        about |= {f"{side}config_id": one.config.pk for side, one in sides if one}
+        return about | ({"evaluator_id": self.history.evaluator_id} if self.history else {})
+
+    def regressions(self, *, watched: bool) -> list[Regression]:
+        """Return the examples on which the candidate got worse; none without a baseline."""
+        if self.candidate is None or self.baseline is None:
+            return []
+        return find_regressions(self.candidate, self.baseline, self.metrics, watched=watched)
+
 
 def decide_about(*, account: Account, epoch: str | None, body: GateBody, actor: str) -> Gate:
     """Decide and keep the decision. Raises Invalid, with pointers, for what cannot be asked."""
@@ -65,44 +79,17 @@ def decide_about(*, account: Account, epoch: str | None, body: GateBody, actor: 
 
 def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
     spending, is_first = _spending(account, body, case)
-    alpha = spending.alpha if spending is not None else 1.0 - body.level
-    of_this_set = body.covers == "this_set"
-    results, judged = weigh(case.rules, alpha=alpha, watched=body.looks == "watched", of_this_set=of_this_set)
-    outcome, more = outcome_of(judged), _more(judged)
-    candidate, baseline = case.candidate, case.baseline
-    regressions = []
-    if candidate is not None and baseline is not None:
-        regressions = find_regressions(candidate, baseline, case.metrics, watched=body.looks == "watched")
-    evidence = GateEvidence(
-        level=body.level,
-        looks=body.looks,
-        covers=body.covers,
-        cluster_by=case.cluster_by,
-        summary=gate_summary(outcome, results, more),
-        about_n_more=more,
-        candidate=candidate.out() if candidate else None,
-        baseline=baseline.out() if baseline else None,
-        history=case.history.out() if case.history else None,
-        rules=results,
-        pairing=case.pairing,
-        spending=spending,
-        regressions=regressions,
-        warnings=case.warnings,
-    )
+    outcome, evidence = _decided(body, case, spending)
     gate = Gate.objects.create(
         account=account,
         name=body.name,
         outcome=outcome,
-        experiment_id=candidate.plan.pk if candidate else None,
-        config_id=candidate.config.pk if candidate else None,
-        baseline_experiment_id=baseline.plan.pk if baseline else None,
-        baseline_config_id=baseline.config.pk if baseline else None,
-        evaluator_id=case.history.evaluator_id if case.history else None,
         benchmark=body.benchmark,
         attempt=spending.attempt if spending else None,
         is_first=is_first,
         evidence=msgspec.to_builtins(evidence),
         actor=actor,
+        **case.about,
     )
     gate.refresh_from_db()
     record_audit(
@@ -115,6 +102,30 @@ def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
         benchmark=body.benchmark,
     )
     return gate
+
+
+def _decided(body: GateBody, case: _Case, spending: GateSpending | None) -> tuple[str, GateEvidence]:
+    """Weigh the rules at the level that is left to this candidate; return the outcome, and what it rests on."""
+    watched = body.looks == "watched"
+    alpha = spending.alpha if spending is not None else 1.0 - body.level
+    results, judged = weigh(case.rules, alpha=alpha, watched=watched, of_this_set=body.covers == "this_set")
+    outcome, more = outcome_of(judged), _more(judged)
+    return outcome, GateEvidence(
+        level=body.level,
+        looks=body.looks,
+        covers=body.covers,
+        cluster_by=case.cluster_by,
+        summary=gate_summary(outcome, results, more),
+        about_n_more=more,
+        candidate=case.candidate.out() if case.candidate else None,
+        baseline=case.baseline.out() if case.baseline else None,
+        history=case.history.out() if case.history else None,
+        rules=results,
+        pairing=case.pairing,
+        spending=spending,
+        regressions=case.regressions(watched=watched),
+        warnings=case.warnings,
+    )
 
 
 def _more(judged: Sequence[JudgedClaim]) -> int | None:
