@@ -179,7 +179,7 @@ def test_a_clone_leaves_out_what_was_taken_away(editor: Visitor, alice: Caller) 
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
-        ({"parameters": "{"}, "Not valid JSON"),
+        ({"parameters": "{"}, "not valid JSON"),
         ({"parameters": "[1]"}, "object"),
         ({"parameters": '{"connection": "c", "prompt": "{{expected}}"}'}, "would answer for the model"),
         ({"parameters": '{"connection": "c", "prompt": "hi", "nonsense": 1}'}, "nonsense"),

@@ -130,7 +130,7 @@ def test_a_clone_has_what_was_changed(editor: Visitor, alice: Caller) -> None:
     made = running(alice, {"name": "one", "kind": "push", "parameters": {"note": "a", "k": 1}})
     at = f"experiments/{made['id']}/configs/{ids(made)[0]}/clone"
     assert "&quot;note&quot;: &quot;a&quot;" in editor.text(at)
-    assert "Not valid JSON" in editor.post(at, name="two", parameters="{").content.decode()
+    assert "not valid JSON" in editor.post(at, name="two", parameters="{").content.decode()
     assert editor.post(at, name="two", parameters='{"k": 2}').status_code == 302
     clone = Config.objects.using("system").get(experiment_id=made["id"], name="two")
     assert (clone.parameters, str(clone.parent_id)) == ({"k": 2}, ids(made)[0])
@@ -223,7 +223,7 @@ def test_the_form_makes_an_experiment(editor: Visitor, alice: Caller) -> None:
     ("changed", "field", "words"),
     [
         ({"c0-connection": "none-such"}, "c0-connection", "has no connection"),
-        ({"c0-parameters": "{"}, "c0-parameters", "Not valid JSON"),
+        ({"c0-parameters": "{"}, "c0-parameters", "not valid JSON"),
         ({"name": ""}, "name", "blank"),
         ({"m0-evaluator": ""}, "m0-evaluator", "Choose an evaluator"),
         ({"m0-evaluator": "no-such-evaluator"}, "m0-evaluator", "no-such-evaluator"),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.experiments.words import ENDED, STATES, state_markup
-from evalsvc.console.parts.addresses import address_with, choice, whole_choice
+from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
-from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
 from evalsvc.experiments.reporting.words import headline, number, watched_words
@@ -41,14 +41,12 @@ def experiments(request: PageRequest) -> HttpResponse:
     state = choice(request, "state", tuple(STATES), "")
     text = request.GET.get("q", "")[:100]
     rows = list_plans(account=account, state=state or None, text=text or None)
-    here = whole_choice(request, "page", 1)
-    found = list(rows[(here - 1) * ON_A_PAGE : here * ON_A_PAGE + 1])
-    has_more, found = len(found) > ON_A_PAGE, found[:ON_A_PAGE]
+    found, links = numbered_page(request, rows, ON_A_PAGE)
     overviews = overviews_of(found)
     table = PageTable(
         "Experiments",
         COLUMNS,
-        [_row(plan, overviews[plan.pk]) for plan in found],
+        [_row(plan, overviews[plan.pk], request.visitor.now) for plan in found],
         is_walked=True,
         empty="No experiment is like this.",
     )
@@ -59,15 +57,14 @@ def experiments(request: PageRequest) -> HttpResponse:
             FormField("q", "Name contains", value=text),
             FormField("state", "State", "select", value=state, options=states),
         ],
-        "previous": address_with(request, page=here - 1) if here > 1 else "",
-        "next": address_with(request, page=here + 1) if has_more else "",
+        **links,
         "is_first": not found and not state and not text,
         "call": ApiCall("GET", "/v1/experiments", {"limit": ON_A_PAGE}),
     }
     return render(request, "console/experiments/list.html", context)
 
 
-def _row(plan: ExperimentPlan, seen: ExperimentOverview) -> TableRow:
+def _row(plan: ExperimentPlan, seen: ExperimentOverview, now: datetime) -> TableRow:
     dataset = f"{plan.dataset_version.dataset.name}, version {plan.dataset_version.number}"
     about = f"{seen.n_configs} config{'s' * (seen.n_configs != 1)} on {dataset}; {plan.policy}"
     name = joined_parts([element("bdi", plan.experiment.name), element("span", about, class_="facts")])
@@ -77,7 +74,7 @@ def _row(plan: ExperimentPlan, seen: ExperimentOverview) -> TableRow:
         _leader(plan, seen),
         f"{seen.n_done} / {seen.n_to_do}",
         number(seen.cost) if seen.cost else "—",
-        moment_markup(plan.started_at, timezone.now()),
+        moment_markup(plan.started_at, now),
     )
     return TableRow(cells, href=reverse("console_experiment", args=[plan.pk]))
 

@@ -24,9 +24,9 @@ from evalsvc.console.pages.experiments.form_fields import (
     plan_fields,
     with_sent,
 )
-from evalsvc.console.pages.experiments.json_fields import read_json_object
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import sent_fields
+from evalsvc.console.parts.json_fields import read_json_object
 from evalsvc.experiments.planning import PlannedExperiment, preview_experiment, read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.services import create_experiment

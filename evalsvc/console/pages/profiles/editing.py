@@ -8,8 +8,9 @@ from typing import Any
 
 from django.http import QueryDict
 
-from evalsvc.console.pages.profiles.reading import UnreadableJson, indented, read_json, read_settings_form
+from evalsvc.console.pages.profiles.reading import read_settings_form
 from evalsvc.console.pages.profiles.schema_form import SettingsForm, settings_form
+from evalsvc.console.parts.json_fields import UnreadableJson, read_json, shown_json
 from evalsvc.rest.problems import Invalid, NotFound
 from evaluators.base import Family
 from evaluators.registry import UnknownFamily, families, get_family
@@ -72,7 +73,7 @@ def wanted_family(name: str) -> Family:
 
 def new_draft(family: Family, settings: Mapping[str, Any], *, name: str = "", description: str = "") -> Draft:
     """Return the form as it begins."""
-    return Draft(family, name, description, settings, json_text=indented(settings))
+    return Draft(family, name, description, settings, json_text=shown_json(settings))
 
 
 def sent_draft(family: Family, sent: QueryDict) -> Draft:
@@ -80,7 +81,7 @@ def sent_draft(family: Family, sent: QueryDict) -> Draft:
     draft = Draft(family, sent.get("name", "").strip(), sent.get("description", ""), adds=sent.get("add", ""))
     if sent.get("as") != "json":
         settings = read_settings_form(family.settings_schema, sent)
-        return replace(draft, settings=settings, json_text=indented(settings), as_json=sent.get("show") == "json")
+        return replace(draft, settings=settings, json_text=shown_json(settings), as_json=sent.get("show") == "json")
     text = sent.get("json", "")
     draft = replace(draft, as_json=sent.get("show") != "form", json_text=text)
     try:

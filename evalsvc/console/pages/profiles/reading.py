@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from django.http import QueryDict
 
 from evalsvc.console.pages.profiles.schema_form import PREFIX, Schema, control_of
-from evalsvc.rest.bodies.parsing import decode
-from evalsvc.rest.problems import Problem
+from evalsvc.console.parts.json_fields import UnreadableJson, read_json
 
 MAX_ITEMS = 500
-_decoder = msgspec.json.Decoder()
-
-
-class UnreadableJson(ValueError):
-    """A text that should be JSON is none; the text says where."""
 
 
 def read_settings_form(schema: Schema, sent: QueryDict) -> dict[str, Any]:
@@ -71,16 +62,3 @@ def _json_or_text(text: str) -> Any:
         return read_json(text)
     except UnreadableJson:
         return text
-
-
-def read_json(text: str) -> Any:
-    """Read JSON by the rules of the API: no NUL, no NaN, no bottomless nesting. Raises UnreadableJson."""
-    try:
-        return decode(text.encode("utf-8", "surrogatepass"), _decoder)
-    except (Problem, UnicodeError) as exc:
-        raise UnreadableJson(exc.detail if isinstance(exc, Problem) else "Not a text.") from None
-
-
-def indented(settings: Mapping[str, Any]) -> str:
-    """Write settings for reading and changing."""
-    return json.dumps(settings, indent=2, ensure_ascii=False)

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsvc.catalog.models import Profile, ProfileRevision
@@ -26,12 +25,12 @@ from evalsvc.console.pages.profiles.editing import (
     sent_draft,
     wanted_family,
 )
-from evalsvc.console.pages.profiles.reading import indented
 from evalsvc.console.pages.profiles.revisions import setting_changes
 from evalsvc.console.parts.addresses import whole_choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.confirming import is_confirmed_or_told
 from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.json_fields import shown_json
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
@@ -63,7 +62,7 @@ def profiles_page(request: PageRequest) -> HttpResponse:
         FormField("family", "Family", "select", asked["family"], [("", "all"), *((name, name) for name in names)]),
         FormField("state", "State", "select", asked["state"], [("", "in use"), ("archived", "archived")]),
     ]
-    now = timezone.now()
+    now = request.visitor.now
     table = PageTable(
         "Profiles", COLUMNS, [_row(one, now) for one in wanted], is_walked=True, empty="No profile is like that."
     )
@@ -100,7 +99,7 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "shown": shown,
         "before": before,
         "changes": setting_changes(before.settings, shown.settings) if before else [],
-        "settings": indented(shown.settings),
+        "settings": shown_json(shown.settings),
         "is_own": profile.account_id is not None,
         "may_change": profile.account_id is not None and profile.archived_at is None and request.visitor.may_edit,
         "call": ApiCall("GET", "/v1/evaluator-criteria", {"public_id": str(profile.pk)}),
@@ -196,6 +195,6 @@ def archive_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor = request.visitor
     profile = get_profile(account=visitor.account, id=id)
     if is_confirmed_or_told(request, profile.name):
-        archive_profile(account=visitor.account, profile=profile, now=timezone.now(), actor=visitor.actor)
+        archive_profile(account=visitor.account, profile=profile, now=visitor.now, actor=visitor.actor)
         messages.success(request, f"The profile {profile.name} is archived. Its scores and revisions are kept.")
     return redirect("console_profile", profile.pk)
