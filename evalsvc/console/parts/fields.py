@@ -52,6 +52,13 @@ def first_part(pointer: str) -> str:
     return pointer.strip("/").partition("/")[0]
 
 
+def search_refusal(problem: Problem) -> str:
+    """Return in words why a search was refused, by its filters or its cost; raise what is no refusal."""
+    if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
+        raise problem
+    return f"{problem.detail} {problem.row.remedy}"
+
+
 def errors_at(exc: Problem | ValidationError, field_of: Callable[[str], str] = first_part) -> dict[str, str]:
     """Return what was refused by its field, the first word on each; under "" what is about the form as a whole."""
     problem = exc if isinstance(exc, Problem) else Invalid(*field_errors(exc.detail))

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from django.http import HttpResponse
 
 from evalsvc.datasets.exports import guarded
+
+
+def csv_answer(name: str, lines: Iterable[Sequence[object]]) -> HttpResponse:
+    """Answer lines as a file of this name."""
+    answer = HttpResponse(b"".join(map(csv_line, lines)), content_type="text/csv; charset=utf-8")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
 
 
 def csv_line(cells: Sequence[object]) -> bytes:

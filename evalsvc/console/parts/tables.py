@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from evalsvc.console.parts.addresses import address_with
+from evalsvc.console.parts.addresses import address_with, whole_choice
+
+RowT = TypeVar("RowT", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,27 @@ def heads_of(request: HttpRequest, table: PageTable) -> list[dict[str, object]]:
 
 def _next_order(order: TableOrder, key: str) -> str:
     return key if order.key == key and order.is_descending else f"-{key}"
+
+
+def page_number(request: HttpRequest) -> int:
+    """Return which page of a list the address names, counted from 1."""
+    return whole_choice(request, "page", 1)
+
+
+def numbered_page(request: HttpRequest, rows: QuerySet[RowT], size: int) -> tuple[list[RowT], dict[str, str]]:
+    """Return the rows of the page that the address names, and the addresses of those beside it."""
+    start = (page_number(request) - 1) * size
+    found = list(rows[start : start + size + 1])
+    return found[:size], page_links(request, has_more=len(found) > size)
+
+
+def page_links(request: HttpRequest, *, has_more: bool) -> dict[str, str]:
+    """Return the addresses of the page before and of the next one; empty where there is none."""
+    here = page_number(request)
+    return {
+        "previous": address_with(request, page=here - 1 if here > 2 else None) if here > 1 else "",
+        "next": address_with(request, page=here + 1) if has_more else "",
+    }
 
 
 def pages_of(request: HttpRequest, table: PageTable) -> dict[str, str]:

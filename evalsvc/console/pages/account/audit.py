@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ from evalsvc.console.pages.account.paging import newest_part
 from evalsvc.console.parts.addresses import moment_choice
 from evalsvc.console.parts.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
-from evalsvc.console.parts.spreadsheets import csv_line
+from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
 
@@ -113,12 +113,10 @@ def _row(entry: Any, now: datetime) -> TableRow:
 def audit_csv(request: PageRequest) -> HttpResponse:
     """Answer the newest entries that the filters leave as a file."""
     rows = _asked(request).rows(request.visitor.account)[:MAX_ROWS]
-    answer = HttpResponse(b"".join([csv_line(HEAD), *map(_line, rows)]), content_type="text/csv; charset=utf-8")
-    answer.headers["Content-Disposition"] = 'attachment; filename="audit.csv"'
-    return answer
+    return csv_answer("audit.csv", [HEAD, *map(_line, rows)])
 
 
-def _line(entry: Any) -> bytes:
+def _line(entry: Any) -> Sequence[object]:
     detail = json.dumps(entry.detail, ensure_ascii=False)
     moment = entry.created_at.isoformat()
-    return csv_line((entry.pk, moment, entry.actor, entry.who, entry.action, entry.target, detail))
+    return entry.pk, moment, entry.actor, entry.who, entry.action, entry.target, detail

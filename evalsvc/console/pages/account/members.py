@@ -18,11 +18,10 @@ from evalsvc.accounts.services import change_role, remove_member
 from evalsvc.accounts.signing_in.rule import with_factors
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.factor_rule import factor_text, shown_rule
-from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.console.parts.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
-from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
 
@@ -48,13 +47,11 @@ ROLES = (
 def members_page(request: PageRequest) -> HttpResponse:
     """List the people of the account, oldest first, and the invitations that are open."""
     visitor = request.visitor
-    here = whole_choice(request, "page", 1)
-    start = (here - 1) * ON_A_PAGE
-    found = list(with_factors(list_members(account=visitor.account))[start : start + ON_A_PAGE + 1])
+    found, links = numbered_page(request, with_factors(list_members(account=visitor.account)), ON_A_PAGE)
     invitations = list_open_invitations(account=visitor.account)
     context = {
         "table": PageTable(
-            "Members", MEMBERS, [_row(one, visitor.user.pk, visitor.now) for one in found[:ON_A_PAGE]], is_walked=True
+            "Members", MEMBERS, [_row(one, visitor.user.pk, visitor.now) for one in found], is_walked=True
         ),
         "invitations": PageTable(
             "Open invitations",
@@ -63,8 +60,7 @@ def members_page(request: PageRequest) -> HttpResponse:
             empty="Nobody is invited.",
         ),
         "rule": shown_rule(visitor.account),
-        "previous": address_with(request, page=here - 1 if here > 2 else None) if here > 1 else "",
-        "next": address_with(request, page=here + 1) if len(found) > ON_A_PAGE else "",
+        **links,
     }
     return render(request, "console/account/members.html", context)
 

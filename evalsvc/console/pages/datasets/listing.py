@@ -5,13 +5,11 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import moment_markup
-from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.datasets.selectors import list_datasets, newest_versions
 from evalsvc.reports.page.elements import element, joined_parts
 
@@ -29,13 +27,10 @@ COLUMNS = (
 def datasets(request: PageRequest) -> HttpResponse:
     """List the account's datasets, newest first, each with its newest version."""
     account = request.visitor.account
-    here = whole_choice(request, "page", 1)
-    start = (here - 1) * ON_A_PAGE
-    found = list(list_datasets(account=account)[start : start + ON_A_PAGE + 1])
-    newest = newest_versions(account=account, datasets=found[:ON_A_PAGE])
-    now = timezone.now()
+    found, links = numbered_page(request, list_datasets(account=account), ON_A_PAGE)
+    newest = newest_versions(account=account, datasets=found)
     rows = []
-    for dataset in found[:ON_A_PAGE]:
+    for dataset in found:
         version = newest[dataset.pk]
         about = element("span", dataset.description, class_="facts") if dataset.description else None
         name = joined_parts([element("bdi", dataset.name), about])
@@ -44,13 +39,12 @@ def datasets(request: PageRequest) -> HttpResponse:
             f"{version.number}",
             f"{version.n_examples}",
             version.get_format_display(),
-            moment_markup(version.created_at, now),
+            moment_markup(version.created_at, request.visitor.now),
         )
         rows.append(TableRow(cells, href=reverse("console_dataset", args=[dataset.pk])))
     context = {
         "table": PageTable("Datasets", COLUMNS, rows, is_walked=True),
-        "previous": address_with(request, page=here - 1) if here > 1 else "",
-        "next": address_with(request, page=here + 1) if len(found) > ON_A_PAGE else "",
+        **links,
         "call": ApiCall("GET", "/v1/datasets", {"limit": ON_A_PAGE}),
     }
     return render(request, "console/datasets/list.html", context)

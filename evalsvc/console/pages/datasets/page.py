@@ -15,11 +15,12 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
-from evalsvc.console.pages.experiments.json_fields import read_json_field, shown_json
-from evalsvc.console.parts.addresses import address_with, choice, whole_choice
+from evalsvc.console.parts.addresses import choice, whole_choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.console.parts.fields import FormField, errors_at
+from evalsvc.console.parts.json_fields import read_json_field, shown_json
+from evalsvc.console.parts.tables import page_links, page_number
 from evalsvc.datasets.editing import FIELDS, Edit, edited_rows
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import (
@@ -69,14 +70,12 @@ def _version(request: PageRequest, id: uuid.UUID) -> DatasetVersion:
 
 
 def _examples(request: PageRequest, version: DatasetVersion) -> dict[str, Any]:
-    here = whole_choice(request, "page", 1)
-    start = (here - 1) * ON_A_PAGE
+    start = (page_number(request) - 1) * ON_A_PAGE
     rows = list_examples(account=request.visitor.account, version=version)
     found = rows.filter(position__gte=start, position__lt=start + ON_A_PAGE)
     return {
         "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found],
-        "previous": address_with(request, page=here - 1 if here > 2 else None) if here > 1 else "",
-        "next": address_with(request, page=here + 1) if start + ON_A_PAGE < version.n_examples else "",
+        **page_links(request, has_more=start + ON_A_PAGE < version.n_examples),
     }
 
 
@@ -86,17 +85,15 @@ def _diff(request: PageRequest, version: DatasetVersion, versions: list[DatasetV
         return {"before": None, "fields": []}
     number = whole_choice(request, "before", version.number - 1)
     before = get_version(account=account, dataset_id=version.dataset_id, number=number)
-    start = (whole_choice(request, "page", 1) - 1) * MOST_CHANGES
+    start = (page_number(request) - 1) * MOST_CHANGES
     counts = count_changes(account=account, before=before, after=version)
     changes = list_changes(account=account, before=before, after=version, limit=MOST_CHANGES + 1, offset=start)
     options = [(f"{one.number}", f"version {one.number}") for one in versions]
-    page_here = start // MOST_CHANGES + 1
     return {
         "before": before,
         "counts": counts,
         "changes": [shown_change(change) for change in changes[:MOST_CHANGES]],
-        "previous": address_with(request, page=page_here - 1) if page_here > 1 else "",
-        "next": address_with(request, page=page_here + 1) if len(changes) > MOST_CHANGES else "",
+        **page_links(request, has_more=len(changes) > MOST_CHANGES),
         "fields": [
             FormField("tab", "", "hidden", value="diff"),
             FormField("before", "From", "select", value=f"{before.number}", options=options),

@@ -8,7 +8,6 @@ from typing import Any, cast
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -28,10 +27,10 @@ from evalsvc.console.pages.evaluations.saving import OPENED, saveable, saved_chi
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, sent_fields
+from evalsvc.console.parts.fields import FormField, search_refusal, sent_fields
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.asked import read_filters
+from evalsvc.evaluations.search.asked import AskedFilters, read_filters
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.inputs import stored_sample
@@ -45,36 +44,38 @@ MAX_DATASETS = 200
 @console_page()
 def evaluations_page(request: PageRequest) -> HttpResponse:
     """Show samples with their verdicts, by the filters of the address."""
-    account, now = request.visitor.account, timezone.now()
-    asked = read_filters(request.GET.dict(), now)
-    table, refusal, n_in_span, left = None, "", "", None
-    if not asked.errors:
-        try:
-            page = found_samples(account, asked, now, request.GET.get("cursor"))
-            table, left = samples_table(page.found, now), page.left
-            n_in_span = count_in_span(account, asked)
-        except Problem as problem:
-            if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
-                raise
-            refusal = f"{problem.detail} {problem.row.remedy}"
-    fields, chips = filter_fields(account, asked), saved_chips(request.visitor, request.GET.dict())
+    visitor = request.visitor
+    asked = read_filters(request.GET.dict(), visitor.now)
+    found = {} if asked.errors else _found(request, asked)
+    fields, chips = filter_fields(visitor.account, asked), saved_chips(visitor, request.GET.dict())
     opened = next((chip for chip in chips if chip.is_opened), None)
+    table = found.get("table")
     context = {
+        **found,
         "fields": [*fields, FormField(OPENED, "", "hidden", value=str(opened.id))] if opened else fields,
         "saved": chips,
         "opened": opened,
-        "saving": saveable(request.visitor, asked, chips),
+        "saving": saveable(visitor, asked, chips),
         "unknown": unknown_names(fields) if table and not table.rows else [],
-        "table": table,
-        "refusal": refusal,
-        "n_in_span": n_in_span,
-        "looked_back_to": left[1] if left else None,
-        "further": _further(request, left) if left else "",
         "is_filtered": bool(asked.values),
         "call": search_call(asked),
         "query": request.GET.urlencode(),
     }
-    return render(request, "console/evaluations/list.html", context, status=422 if asked.errors or refusal else 200)
+    is_refused = bool(asked.errors) or "refusal" in found
+    return render(request, "console/evaluations/list.html", context, status=422 if is_refused else 200)
+
+
+def _found(request: PageRequest, asked: AskedFilters) -> dict[str, Any]:
+    """Return the table, and where looking further back begins; or why nothing was searched for."""
+    account, now = request.visitor.account, request.visitor.now
+    try:
+        page = found_samples(account, asked, now, request.GET.get("cursor"))
+        found = {"table": samples_table(page.found, now), "n_in_span": count_in_span(account, asked)}
+    except Problem as problem:
+        return {"refusal": search_refusal(problem)}
+    if page.left:
+        found |= {"looked_back_to": page.left[1], "further": _further(request, page.left)}
+    return found
 
 
 def _further(request: PageRequest, left: tuple[datetime, datetime]) -> str:
@@ -86,7 +87,7 @@ def _further(request: PageRequest, left: tuple[datetime, datetime]) -> str:
 @console_page(scoped=False)
 def export_page(request: PageRequest) -> HttpResponse:
     """Answer the rows of the same filters as a file."""
-    account, asked = request.visitor.account, read_filters(request.GET.dict(), timezone.now())
+    account, asked = request.visitor.account, read_filters(request.GET.dict(), request.visitor.now)
     if asked.errors:
         raise Invalid(*(FieldError(f"/{name}", said) for name, said in asked.errors.items()))
     with account_scope(account.pk):

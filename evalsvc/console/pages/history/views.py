@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import timedelta
 
 from django.http import HttpResponse
@@ -21,6 +19,7 @@ from evalsvc.console.parts.addresses import address_with, page_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.scorers import scorer_names
+from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.course import HistoryStretch
 from evalsvc.evaluations.history.read import list_history
@@ -74,15 +73,7 @@ def history_csv(request: PageRequest) -> HttpResponse:
     window = scope_window(account.pk, question.ask, pointer="")
     names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
     rows = list_history(account=account, **names, window=window)
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(HEAD)
-    # A text that a spreadsheet would take for a formula is none of these but the app's name.
-    for *facts, app, source_id in rows.values_list(*HEAD)[: question.ask.most or MAX_FILE_ROWS]:
-        writer.writerow([*facts, f"'{app}" if app and app[0] in "=+-@\t\r" else app, source_id])
-    answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = 'attachment; filename="history.csv"'
-    return answer
+    return csv_answer("history.csv", [HEAD, *rows.values_list(*HEAD)[: question.ask.most or MAX_FILE_ROWS]])
 
 
 def _since_revision(request: PageRequest, reading: HistoryReading) -> str:

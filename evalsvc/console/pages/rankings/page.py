@@ -17,11 +17,10 @@ from evalsvc.comparisons.selectors import counts_of, error_codes_of, get_compari
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.charts.bars import Ranged, ranges
 from evalsvc.console.pages.rankings.words import ENDINGS, NOTES, Json, alike, alike_words, judge_words, rank_words
-from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
-from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.experiments.reporting.words import level_text
 from evalsvc.reports.page.elements import element
 
@@ -42,14 +41,12 @@ PLACES = (
 @console_page()
 def rankings_page(request: PageRequest) -> HttpResponse:
     """List the account's comparisons of outputs, newest first."""
-    here = whole_choice(request, "page", 1)
     rows = list_comparisons(account=request.visitor.account).select_related("experiment").order_by("-id")
-    found = list(rows[(here - 1) * ON_A_PAGE : here * ON_A_PAGE + 1])
-    shown = [_listed(row, request.visitor.now) for row in found[:ON_A_PAGE]]
+    found, links = numbered_page(request, rows, ON_A_PAGE)
+    shown = [_listed(row, request.visitor.now) for row in found]
     context = {
         "table": PageTable("Rankings, newest first", COLUMNS, shown, is_walked=True),
-        "previous": address_with(request, page=here - 1) if here > 1 else "",
-        "next": address_with(request, page=here + 1) if len(found) > ON_A_PAGE else "",
+        **links,
         "call": ApiCall("GET", "/v1/comparisons", {"limit": ON_A_PAGE}),
     }
     return render(request, "console/rankings/list.html", context)

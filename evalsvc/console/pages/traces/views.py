@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -14,7 +13,8 @@ from evalsvc.console.pages.traces.searching import read_trace_filters, trace_fie
 from evalsvc.console.pages.traces.tree import flat, totals, tree_of
 from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
-from evalsvc.rest.problems import Invalid, NotFound, Problem
+from evalsvc.console.parts.fields import search_refusal
+from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.listing import search_traces
 from evalsvc.telemetry.selectors import get_trace
@@ -29,7 +29,7 @@ COMMAND = f"export OTEL_EXPORTER_OTLP_ENDPOINT={{0}} OTEL_EXPORTER_OTLP_HEADERS=
 @console_page()
 def traces_page(request: PageRequest) -> HttpResponse:
     """Show traces by the filters of the address."""
-    account, now = request.visitor.account, timezone.now()
+    account, now = request.visitor.account, request.visitor.now
     asked = read_trace_filters(request.GET.dict(), now)
     table, refusal = None, ""
     if not asked.errors:
@@ -38,9 +38,7 @@ def traces_page(request: PageRequest) -> HttpResponse:
             found = search_traces(account=account, condition=condition, limit=PAGE, cursor=request.GET.get("cursor"))
             table = traces_table(found, now)
         except Problem as problem:
-            if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
-                raise
-            refusal = f"{problem.detail} {problem.row.remedy}"
+            refusal = search_refusal(problem)
     call = ApiCall("POST", "/v1/otel/spans/search", body={"filters": asked.filters, "limit": PAGE})
     context = {
         "command": COMMAND.format(base_address(request)),
