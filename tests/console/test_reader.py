@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from msgspec import structs
 
 from evalsvc.console.charts.bars import histogram
 from evalsvc.console.charts.scales import Axis, placed_axis
 from evalsvc.console.pages.evaluations.marking import marks_of
+from evalsvc.console.pages.evaluators.catalogue import n_of
+from evalsvc.console.pages.experiments.outputs import answer_remedy
 from evalsvc.console.pages.experiments.words import decision_words
 from evalsvc.console.pages.gates.commands import ci_run_command
 from evalsvc.console.pages.reviews.words import figure_number
@@ -22,6 +25,7 @@ from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import evidence_of
 from evalsvc.reports.words import number_text
 from evalsvc.stats.agreement.resampling import NO_VARIATION, AgreementFigure
+from evaluators.cards.card import SetAccuracy, VerdictFigures
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
@@ -245,6 +249,29 @@ def test_no_verdict_over_clusters_names_the_clusters(alice: Caller, reader: Visi
     for text in (reader.text(f"experiments/{made['id']}"), reader.text("compare", a=a, b=b)):
         assert "the examples share clusters" in text
         assert "has no declared range;" not in text and "has no declared range." not in text
+
+
+def test_slices_over_clusters_say_why_they_have_no_interval(alice: Caller, reader: Visitor) -> None:
+    made = answered(alice, {f"e{i}" for i in range(10)}, set(), n=20, cluster_by="metadata.topic")
+    a, b = ids(made)
+
+    text = reader.text("compare", a=a, b=b, by="metadata.topic")
+    assert "examples share clusters, and differences by slice take each by itself" in text
+    assert "hold together" not in text.split("By slice")[1].split("</section>")[0]
+
+
+def test_a_failure_of_ones_own_program_is_not_blamed_on_a_connection() -> None:
+    own = answer_remedy("timeout", is_own=True)
+
+    assert "connection" not in own and "/retry" in own and "connection" in answer_remedy("timeout", is_own=False)
+
+
+def test_error_rates_of_an_evaluator_count_the_samples_they_are_of() -> None:
+    figures = VerdictFigures(accuracy=None, balanced_accuracy=None, fpr=None, fnr=None, auc=None, ece=None)
+    one = SetAccuracy("s", "", "", 430, 180, 1, 430, figures, "", {})
+
+    assert [n_of(one, key) for key in ("accuracy", "fpr", "fnr")] == [430, 180, 250]
+    assert n_of(structs.replace(one, n_scored=429), "fpr") is None
 
 
 def test_what_people_stopped_is_no_decision_of_a_policy(alice: Caller, reader: Visitor) -> None:

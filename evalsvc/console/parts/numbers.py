@@ -68,7 +68,7 @@ class Number:
             said.append(level_text(self.level) + (f", {self.why_level}" if self.why_level else ""))
         if self.has_interval and self.covers:
             said.append(COVERS.get(self.covers, self.covers.replace("_", " ")))
-        if self.method:
+        if self.method and self.method != "none":
             said.append(self.method.replace("_", " "))
         return [*said, *(one for one in (self.missing, self.left_out, self.aside) if one)]
 

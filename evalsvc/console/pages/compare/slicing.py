@@ -10,9 +10,12 @@ from evalsvc.console.access import PageRequest
 from evalsvc.console.pages.compare.selection import Chosen
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.numbers import Number
+from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.reporting.side_by_side import slices_between
 from evalsvc.experiments.reporting.words import level_text
 from evalsvc.rest.problems import Problem
+
+OVER_CLUSTERS = "no interval: examples share clusters, and differences by slice take each by itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,22 @@ def slice_rows(request: PageRequest, chosen: Chosen) -> SliceTable:
     rows = [row for row in found["rows"] if str(chosen.first.config.pk) in row["config_ids"]]
     size = max((abs(end) for row in rows for end in _ends(row["difference"])), default=1.0) or 1.0
     n = found["n_comparisons"]
-    note = (
+    has_ends = any(row["difference"] and row["difference"]["lower"] is not None for row in rows)
+    together = (
         f"For new data, one look; all {n} numbers hold together at {level_text(found['level'])}, and so each is at"
         f" {level_text(found['joint_level'])}."
     )
+    note = together if has_ends else "On this set alone."
     return SliceTable([_row(request, chosen, row, by, size, found["joint_level"]) for row in rows], note, whole)
+
+
+def _why_without(found: Mapping[str, Any] | None) -> str:
+    """Say why there is no difference, or no interval of it; nothing where there is one."""
+    if found is None:
+        return "nothing scored in both"
+    if found["lower"] is not None or found["upper"] is not None:
+        return ""
+    return OVER_CLUSTERS if NO_CLUSTERED in found["warnings"] else "no interval"
 
 
 def _ends(difference: Mapping[str, Any] | None) -> list[float]:
@@ -75,7 +89,7 @@ def _row(request: PageRequest, chosen: Chosen, row: Mapping[str, Any], by: str, 
         low=-size,
         high=size,
         zero=True,
-        missing="" if found else "nothing scored in both",
+        missing=_why_without(found),
     )
     counts = f"{found['n_better']} better, {found['n_worse']} worse" if found else ""
     text = "all others" if row["is_rest"] else "without it" if label is None else str(label)

@@ -118,7 +118,7 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
         TableRow(
             (
                 _set_words(one),
-                *(number_markup(number_of_figure(getattr(one.figures, key), one.n_scored)) for key, _ in shown),
+                *(number_markup(number_of_figure(getattr(one.figures, key), n_of(one, key))) for key, _ in shown),
             )
         )
         for one in sets
@@ -126,7 +126,18 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
     return PageTable("How right it was on labelled sets", columns, rows)
 
 
-def number_of_figure(found: Interval | None, n: int) -> Number:
+def n_of(one: SetAccuracy, key: str) -> int | None:
+    """Return of how many samples a figure is: error rates are of the good ones or of the bad ones alone.
+
+    None where some had no score: how many of those were good is not kept.
+    """
+    n_of_side = {"fpr": one.n_good, "fnr": one.n - one.n_good}.get(key)
+    if n_of_side is None:
+        return one.n_scored
+    return n_of_side if one.n_scored == one.n else None
+
+
+def number_of_figure(found: Interval | None, n: int | None) -> Number:
     """Return a measured figure with its interval; a figure that the set has no rows for is missing."""
     if found is None:
         return Number(None, missing="no such rows")

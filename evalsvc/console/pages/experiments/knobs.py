@@ -13,6 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.charts.bars import Ranged, ranges
 from evalsvc.experiments.inference.aggregates.asking import aggregates_of
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.words import level_text
 
 DEEPEST, MOST_KNOBS, LONGEST_VALUE = 3, 30, 60
 
@@ -66,7 +67,7 @@ def knob_table(account: Account, plan: ExperimentPlan, knob: str, metric: str) -
     ]
     says = f"{metric}, on {found['covers'] or 'this set'}; all {found['n_comparisons']} intervals hold together"
     name = knob.removeprefix("parameters.")
-    chart = ranges(f"By {name}", metric, bars, says=f"{says} at {found['level']:.4g}.")
+    chart = ranges(f"By {name}", metric, bars, says=f"{says} at {level_text(found['level'])}.")
     return KnobTable(name, groups, chart, found["level"], found["n_comparisons"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ STATUSES = {
     "ok": "answered and scored",
 }
 RETRY = "`POST /v1/experiments/{id}/retry` asks what failed once more."
+OWN = "Your own program has said so: the message is its own."
 REMEDIES = {
     "timeout": "The model did not answer in time: ask for a shorter answer, or give the connection more time.",
     "rate_limited": "The provider refuses so many calls: lower the limits of the connection, or raise them there.",
@@ -80,7 +81,7 @@ def outputs(request: PageRequest, id: int) -> HttpResponse:
     context = {
         "plan": plan,
         "config": config,
-        "cards": [_card(row, wanted.metric or plan.primary_metric) for row in rows],
+        "cards": [_card(row, wanted.metric or plan.primary_metric, _own(configs)) for row in rows],
         "fields": _fields(request, plan, configs, config),
         "is_narrowed": wanted.status is not None,
         "next": address_with(request, cursor=following) if following else "",
@@ -138,7 +139,12 @@ def _compare_address(plan: ExperimentPlan, config: Config | None, configs: Seque
     return f"{reverse('console_compare')}?a={config.pk}&b={other.pk}"
 
 
-def _card(row: Mapping[str, Any], metric: str) -> OutputCard:
+def _own(configs: Sequence[Config]) -> set[str]:
+    """Name the configs that the caller's own program answers."""
+    return {config.name for config in configs if config.kind == Config.Kind.PUSH}
+
+
+def _card(row: Mapping[str, Any], metric: str, own: Collection[str]) -> OutputCard:
     is_ok = row["status"] == "ok"
     message = f": {row['error_message']}" if row["error_message"] else ""
     trace = row["trace_id"] or ""
@@ -151,7 +157,7 @@ def _card(row: Mapping[str, Any], metric: str) -> OutputCard:
         expected="" if row["expected"] is None else cut_text(text_of(row["expected"])),
         answer=cut_text(text_of(row["output"])) if is_ok else "",
         failure="" if is_ok else cut_text(f"{row['error_type']}{message}"),
-        remedy="" if is_ok else answer_remedy(row["error_type"]),
+        remedy="" if is_ok else answer_remedy(row["error_type"], is_own=row["config"] in own),
         marks=[
             (mark_of(name, score, metric), score_remedy(score["error_code"]))
             for name, score in sorted(row["scores"].items(), key=lambda one: one[0] != metric)
@@ -162,8 +168,10 @@ def _card(row: Mapping[str, Any], metric: str) -> OutputCard:
     )
 
 
-def answer_remedy(code: str | None) -> str:
-    """Return what can be done about an answer that failed."""
+def answer_remedy(code: str | None, *, is_own: bool) -> str:
+    """Return what can be done about an answer that failed; `is_own`: the caller's own program has answered."""
+    if is_own:
+        return f"{OWN} {RETRY}"
     return f"{REMEDIES.get(code or '', 'The message says what happened.')} {RETRY}"
 
 
