@@ -173,19 +173,18 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
     stop_group(process)
 
 
-LONGEST_FIRST = (
-    *("test_schemathesis.py", "test_run.py", "test_bootstrap.py", "test_backup.py", "test_patronus_api_retries.py"),
-    *(
-        "test_operations_page.py",
-        "test_import_large.py",
-        "test_import_patronus.py",
-        "test_growth.py",
-        "test_waiting.py",
-    ),
-)
-"""Files of more than a minute each."""
+LONGEST_FIRST = {
+    *("benchmarks/test_growth.py", "benchmarks/test_run.py", "benchmarks/test_waiting.py"),
+    *("browser/test_admin_axe.py", "browser/test_policy.py", "console/test_every_page.py"),
+    *("cli/test_import_large.py", "cli/test_import_patronus.py"),
+    *("contract/test_patronus_api_retries.py", "contract/test_schemathesis.py"),
+    *("faults/test_computing.py", "faults/test_experiments.py", "faults/test_judging.py", "growth/test_migration.py"),
+    *("ops/test_backup.py", "ops/test_bootstrap.py", "ops/test_demo_experiment.py", "ops/test_operations_page.py"),
+    *("ops/test_up_end_to_end.py", "scripts/test_layout.py"),
+}
+"""Files of about a minute or more each, with the folder that each is in."""
 SLOW_FIRST = ("benchmarks", "faults", "contract", "cli", "scripts", "growth", "ops", "browser", "docs", "evaluators")
-"""Folders whose tests take seconds each: begun last, one of two processes would wait for the other at the end."""
+"""Folders whose tests take seconds each: begun last, all processes but one would wait at the end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -203,7 +202,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left := [item for item in items if (item.get_closest_marker("deploy") is not None) != deploys]:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
-    items.sort(key=lambda item: (item.path.name not in LONGEST_FIRST, item.path.parent.name not in SLOW_FIRST))
+    items.sort(
+        key=lambda item: ("/".join(item.path.parts[-2:]) not in LONGEST_FIRST, item.path.parent.name not in SLOW_FIRST)
+    )
     asking = [item for item in items if "worker" in fixtures_of(item)]
     paths = {item.path for item in asking}
     if others := [item.nodeid for item in items if item.path in paths and "worker" not in fixtures_of(item)]:
