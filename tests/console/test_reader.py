@@ -222,7 +222,7 @@ def test_lower_is_better_is_said_wherever_a_difference_is(alice: Caller, reader:
     made = timed(alice)
 
     text = reader.text(f"experiments/{made['id']}")
-    assert "lower is better: a difference above 0 is one for the better" in text
+    assert "in ms, from the leader; above 0 is better, though lower values are" in text
     assert "<strong>44630</strong>" in text and "e+04" not in text
     a, b = ids(made)
     compared = reader.text("compare", a=a, b=b)
@@ -240,6 +240,30 @@ def test_the_list_counts_what_failed_beside_the_leader(alice: Caller, reader: Vi
     text = reader.text("experiments")
     assert "10 failed" in text and "for new data, one look" in text
     assert "for new data, safe while watched" in text and "for new data, safe while watched" in reader.text()
+
+
+def test_differences_name_their_metric_and_whom_they_are_from(alice: Caller, reader: Visitor) -> None:
+    """The board may show another metric than the one that configs are compared by."""
+    metrics = [{"name": "right", "evaluator": "exact-match"}, SLOW]
+    made = make_experiment(alice, make_dataset(alice, n=4), list(TWO), metrics=metrics, baseline="old prompt")
+
+    assert "in right, from old prompt" in reader.text(f"experiments/{made['id']}", metric="ms")
+
+
+def test_nobody_leads_where_all_are_stopped_and_it_is_said(alice: Caller, reader: Visitor) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=20), list(TWO))
+    work_off(alice, made, 0, _answers, units=1)
+    assert "no leader: no config" not in reader.text(f"experiments/{made['id']}")
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/stop", {"config_ids": "all"}))
+
+    assert "no leader: no config runs or is completed" in reader.text(f"experiments/{made['id']}")
+
+
+def test_evidence_of_one_config_is_not_told_as_of_a_pair() -> None:
+    halved = {"created_at": None, "config": "b", "against": None, "n_in_flight": 0, "reason": "halving", "watermark": 9}
+    said = dict(decision_words(halved | {"evidence": {"n": 9, "difference": -0.2}})["evidence"])
+
+    assert list(said) == ["examples answered", "its mean difference from the others, as a share of the metric's range"]
 
 
 def test_no_verdict_over_clusters_names_the_clusters(alice: Caller, reader: Visitor) -> None:

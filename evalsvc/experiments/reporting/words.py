@@ -107,9 +107,7 @@ def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
 def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] | None) -> str:
     """Say beneath a metric's name how to read it: where lower is better, whether it was added later, what it was."""
     added = "added later: one look" if metric.get("addition") else ""
-    lower = (
-        "" if metric.get("higher_is_better", True) else "lower is better: a difference above 0 is one for the better"
-    )
+    lower = "" if metric.get("higher_is_better", True) else "lower is better"
     return "; ".join(words for words in (lower, added, before_words(reference)) if words)
 
 

@@ -44,10 +44,18 @@ EVIDENCE = {
     "start": "after the first",
     "n_plus": "examples on which the other was better",
     "n_minus": "examples on which it was better",
-    "difference": "difference on these examples",
+    "difference": "by how much the other was ahead on these examples, as a share of the metric's range",
+    "lead": "the same added up over the examples",
     "remaining": "examples that were left",
     "kept": "configs that were kept",
 }
+
+
+OF_ONE = {
+    "n": "examples answered",
+    "difference": "its mean difference from the others, as a share of the metric's range",
+}
+"""The same evidence where it is of one config, and of no pair."""
 
 
 def state_markup(state: str, about: str = "") -> SafeString:
@@ -61,15 +69,14 @@ def decision_words(decision: Mapping[str, Any]) -> dict[str, Any]:
     verb, other = "went on" if decision["reason"] == "resumed" else "was stopped", decision["against"]
     is_behind = other and decision["reason"] in SHOWN_BETTER
     against = f", as {other} is better on the examples of this set" if is_behind else ""
+    names = EVIDENCE if other else EVIDENCE | OF_ONE
     flying, why = decision["n_in_flight"], WHY.get(decision["reason"], decision["reason"])
     return {
         "at": decision["created_at"],
         "config": decision["config"],
         "says": f"{verb} after {decision['watermark']} examples{against}: {why.format(against=other or 'the leader')}."
         + (f" {flying} answers on their way were kept." if flying else ""),
-        "evidence": [
-            (EVIDENCE.get(name, name.replace("_", " ")), _value(value)) for name, value in decision["evidence"].items()
-        ],
+        "evidence": [(names.get(key, key.replace("_", " ")), _value(one)) for key, one in decision["evidence"].items()],
     }
 
 

@@ -94,6 +94,7 @@ class LiveBoard:
     head: Mapping[str, Any]
     metric: str
     metric_note: str
+    difference_note: str
     metrics: Sequence[str]
     rows: Sequence[LiveRow]
     axis: Strip
@@ -107,6 +108,11 @@ class LiveBoard:
     def leader(self) -> str:
         """The name of the config that leads; nothing while none does."""
         return next((row.name for row in self.rows if row.is_leader), "")
+
+    @property
+    def n_in_race(self) -> int:
+        """How many configs run, wait to, or are completed: of these one can lead."""
+        return sum(row.state in (State.QUEUED, *IN_THE_RACE) for row in self.rows)
 
     @property
     def may_stop(self) -> bool:
@@ -141,6 +147,7 @@ def live_board_of(
         head=view["experiment"],
         metric=chosen,
         metric_note=metric_words(metrics[chosen], references.get(chosen)),
+        difference_note=difference_words_of(plan, metrics[plan.primary_metric]),
         metrics=[plan.primary_metric, *(name for name in metrics if name != plan.primary_metric)],
         rows=sorted(rows, key=lambda row: order[row.id]),
         axis=axis,
@@ -150,6 +157,12 @@ def live_board_of(
         n_to_do=plan.run_length * len(rows),
         n_done=sum(row.n_done for row in rows),
     )
+
+
+def difference_words_of(plan: ExperimentPlan, primary: Mapping[str, Any]) -> str:
+    """Say what differences are of, whatever metric the board shows, from whom, and which way is the better one."""
+    turned = "" if primary["higher_is_better"] else "; above 0 is better, though lower values are"
+    return f"in {plan.primary_metric}, from {plan.baseline or 'the leader'}{turned}"
 
 
 SORTS = {
