@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.console.pages.evaluations.marking import TextMark, marked_text
+from evalsvc.console.parts.marking import TextMark, marked_text
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor

@@ -13,12 +13,12 @@ from msgspec import structs
 
 from evalsvc.console.charts.bars import histogram
 from evalsvc.console.charts.scales import Axis, placed_axis
-from evalsvc.console.pages.evaluations.marking import marks_of
 from evalsvc.console.pages.evaluators.catalogue import n_of
 from evalsvc.console.pages.experiments.outputs import answer_remedy
 from evalsvc.console.pages.experiments.words import decision_words
 from evalsvc.console.pages.gates.commands import ci_run_command
 from evalsvc.console.pages.reviews.words import figure_number
+from evalsvc.console.parts.marking import marks_of
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.words import number
 from evalsvc.gates.models import Gate

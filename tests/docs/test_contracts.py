@@ -42,6 +42,12 @@ BREACHES = [
     ("One way down in judges", "evalsvc/judges/webhooks/signing.py", "import evalsvc.judges.questions.cache"),
     ("One way down in judges", "evalsvc/judges/newcomer.py", ""),
     ("One way down on one machine", "evalsvc/local/embedded/home.py", "import evalsvc.local.supervisor.run"),
+    (
+        "One way down in the console",
+        "evalsvc/console/parts/marking.py",
+        "import evalsvc.console.pages.evaluations.views",
+    ),
+    ("One way down in the console", "evalsvc/console/newcomer.py", ""),
     ("One way down in the client", "evalsvc/client/results/rows.py", "import evalsvc.client.scoring.scorers"),
     (
         "One way down in the client",

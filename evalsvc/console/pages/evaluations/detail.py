@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.search import labels_of_evaluation
 from evalsvc.catalog.prompts import read_prompts
-from evalsvc.console.pages.evaluations.marking import TextMark, json_block_of, marked_text, marks_of, shown_literally
 from evalsvc.console.pages.evaluations.verdicts import outcome_word, reading_doubt, shown_score
+from evalsvc.console.parts.marking import TextMark, json_block_of, marked_text, marks_of, shown_literally
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.samples import siblings_of
 from evalsvc.evaluations.wire.inputs import as_sent, stored_sample

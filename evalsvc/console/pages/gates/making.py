@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.compare.deciding import KINDS, gate_body_of, gate_errors, gate_fields, rule_limit
+from evalsvc.console.pages.gates.form import KINDS, as_gate_body, gate_body_of, gate_errors, gate_fields, rule_limit
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, filled, sent_fields
 from evalsvc.evaluations.history.read import list_histories
@@ -22,7 +21,6 @@ from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
 from evalsvc.gates.bodies import GateBody
 from evalsvc.gates.services import decide_about
-from evalsvc.rest.bodies.located import located
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
@@ -84,10 +82,7 @@ def _about_history(request: PageRequest) -> GateBody:
         "level": rule_limit(post.get("level") or "0.95", "/level"),
         "name": post.get("name", "").strip() or None,
     }
-    try:
-        return msgspec.convert(sent, GateBody)
-    except msgspec.ValidationError as exc:
-        raise Invalid(located(str(exc))) from None
+    return as_gate_body(sent)
 
 
 def _newest(text: str) -> int:

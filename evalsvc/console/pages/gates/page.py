@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.compare.deciding import ShownGate, shown_gate
 from evalsvc.console.pages.gates.commands import ci_run_command, curl_for_ci, exports, gate_body, gate_command
+from evalsvc.console.pages.gates.form import ShownGate, shown_gate
 from evalsvc.console.pages.gates.listing import outcome_badge, subject_of
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall, as_curl, base_address

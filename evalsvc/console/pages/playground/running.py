@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 
 from evalsvc.accounts.access.throttling import admit_member
 from evalsvc.accounts.models import Account
-from evalsvc.console.pages.evaluations.marking import json_block_of, marked_text, marks_of
 from evalsvc.console.pages.evaluations.verdicts import reading_doubt
+from evalsvc.console.parts.marking import json_block_of, marked_text, marks_of
 from evalsvc.evaluations.evaluate.use_case import Asked, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer

@@ -8,8 +8,8 @@ from django.utils.safestring import SafeString
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
-from evalsvc.console.pages.evaluations.marking import one_line
 from evalsvc.console.pages.reviews.words import estimate_number, figure_number
+from evalsvc.console.parts.marking import one_line
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element, joined_parts

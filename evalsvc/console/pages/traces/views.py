@@ -7,13 +7,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.evaluations.marking import json_block_of
 from evalsvc.console.pages.traces.scores import scores_of_trace
 from evalsvc.console.pages.traces.searching import read_trace_filters, trace_fields, traces_table
 from evalsvc.console.pages.traces.tree import flat, totals, tree_of
 from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
 from evalsvc.console.parts.fields import search_refusal
+from evalsvc.console.parts.marking import json_block_of
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.listing import search_traces

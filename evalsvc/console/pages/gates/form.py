@@ -1,0 +1,159 @@
+"""The form of a gate about configs, and a decision as pages show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import PageRequest
+from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.numbers import Number
+from evalsvc.experiments.reporting.words import level_text
+from evalsvc.gates.answers import GateOut, RuleResult
+from evalsvc.gates.bodies import GateBody
+from evalsvc.gates.selectors import gate_out, get_gate
+from evalsvc.gates.words import rule_name, rule_sentence
+from evalsvc.rest.bodies.located import located
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+
+KINDS = {
+    "not_worse_by": "the candidate is not worse than the baseline by more than the limit",
+    "better_by": "the candidate is better than the baseline by more than the limit",
+    "at_least": "the candidate's value is at least the limit",
+    "at_most": "the candidate's value is at most the limit",
+}
+LOOKS = {"one": "one look, now", "watched": "however often I ask"}
+TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRule:
+    """One rule of a gate: what it asks, what came of it."""
+
+    name: str
+    says: str
+    outcome: str
+    tone: str
+    number: Number
+    counts: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGate:
+    """A decision with its evidence."""
+
+    gate: GateOut
+    tone: str
+    rules: list[ShownRule] = field(default_factory=list)
+
+    @property
+    def level(self) -> str:
+        """The level that was asked for, in per cent."""
+        return level_text(self.gate.level)
+
+
+def shown_gate(account: Account, text: str) -> ShownGate | None:
+    """Return the gate that an address names; None without one."""
+    if not text:
+        return None
+    if not is_bigint(text):
+        raise NotFound
+    found = gate_out(account=account, gate=get_gate(account=account, id=int(text)))
+    return ShownGate(found, TONES[found.outcome], [_rule(found, rule) for rule in found.rules])
+
+
+def _rule(gate: GateOut, rule: RuleResult) -> ShownRule:
+    ends = [abs(end) for end in (rule.estimate, rule.lower, rule.upper, rule.limit) if end is not None]
+    paired = rule.n_improved is not None
+    size = max(ends, default=1.0) or 1.0
+    number = Number(
+        rule.estimate,
+        rule.lower,
+        rule.upper,
+        n=rule.n,
+        level=rule.interval_level,
+        why_level=f"each end at {level_text(rule.level_of_ends)}",
+        covers=gate.covers,
+        method=rule.method,
+        low=-size if paired else 0.0,
+        high=size,
+        zero=paired,
+    )
+    counts = f"{rule.n_improved} improved, {rule.n_regressed} regressed, {rule.n_unchanged} unchanged" if paired else ""
+    return ShownRule(rule_name(rule), rule_sentence(rule), rule.outcome, TONES[rule.outcome], number, counts)
+
+
+def gate_fields(
+    metrics: list[str], metric: str, values: Mapping[str, str] | None = None, errors: Mapping[str, str] | None = None
+) -> list[FormField]:
+    """Return the form of a gate, with what was sent and what was wrong with it."""
+    fields = [
+        FormField("rule_metric", "Metric", "select", value=metric, options=[(name, name) for name in metrics]),
+        FormField(
+            "kind", "It passes when it is shown that", "select", value="not_worse_by", options=list(KINDS.items())
+        ),
+        FormField("limit", "Limit", "number", value="0.05", is_required=True, help="In the unit of the metric."),
+        FormField("level", "Level", "number", value="0.95", help="How sure to be: 0.95 is wrong one time in twenty."),
+        FormField("looks", "Looks", "select", value="one", options=list(LOOKS.items())),
+        FormField("name", "Name", help="What the list of gates shows; may be left empty."),
+        FormField(
+            "benchmark",
+            "Benchmark",
+            help="Where many candidates are tried on the same examples: the name of the series.",
+        ),
+    ]
+    return filled(fields, values or {}, errors)
+
+
+def gate_body_of(request: PageRequest) -> GateBody:
+    """Read the form as the body of `POST /v1/gates`. Raises Invalid with the same pointers."""
+    post = request.POST
+    kind = post.get("kind", "")
+    sides = {
+        name: {"experiment_id": post.get(f"{name}_experiment", ""), "config": post.get(f"{name}_config", "")}
+        for name in ("candidate", "baseline")
+    }
+    if kind in ("at_least", "at_most"):
+        del sides["baseline"]
+    sent: dict[str, Any] = {
+        **sides,
+        "rules": [{"metric": post.get("rule_metric", ""), kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}],
+        "level": rule_limit(post.get("level") or "0.95", "/level"),
+        "looks": post.get("looks", "one"),
+        "name": post.get("name", "").strip() or None,
+        "benchmark": post.get("benchmark", "").strip() or None,
+    }
+    return as_gate_body(sent)
+
+
+def as_gate_body(sent: Mapping[str, Any]) -> GateBody:
+    """Read what a form has sent as a body. Raises Invalid with the pointers of the API."""
+    try:
+        return msgspec.convert(sent, GateBody)
+    except msgspec.ValidationError as exc:
+        raise Invalid(located(str(exc))) from None
+
+
+def rule_limit(text: str, pointer: str) -> float:
+    """Read a number of the form. Raises Invalid."""
+    try:
+        return float(text)
+    except ValueError:
+        raise Invalid(FieldError(pointer, "Write a number.")) from None
+
+
+def gate_errors(problem: Problem) -> dict[str, str]:
+    """Return what was wrong by the fields of the form, in the words of its choices."""
+    names = {"metric": "rule_metric", **dict.fromkeys(KINDS, "limit")}
+    found: dict[str, str] = {}
+    for error in problem.errors:
+        last = error.pointer.rpartition("/")[2]
+        name = names.get(last, last if last in ("limit", "level", "looks", "name", "benchmark", "kind") else "")
+        detail = error.detail.replace('`looks: "watched"`', f"“{LOOKS['watched']}”")
+        found[name] = f"{found[name]} {detail}" if name in found else detail
+    return found or {"": problem.detail}
