@@ -98,10 +98,8 @@ def _kept(request: PageRequest, dataset: Dataset | None, upload: Upload) -> Http
             format=format,
             actor=visitor.actor,
         )
-        messages.success(
-            request,
-            f"{version.dataset.name} is there, with {version.n_examples} example{'' if version.n_examples == 1 else 's'}.",
-        )
+        examples = "1 example" if version.n_examples == 1 else f"{version.n_examples} examples"
+        messages.success(request, f"{version.dataset.name} is there, with {examples}.")
     else:
         version, is_new = add_version(
             account=visitor.account, dataset=dataset, rows=rows, format=format, actor=visitor.actor
