@@ -248,6 +248,10 @@ def test_differences_name_their_metric_and_whom_they_are_from(alice: Caller, rea
     made = make_experiment(alice, make_dataset(alice, n=4), list(TWO), metrics=metrics, baseline="old prompt")
 
     assert "in right, from old prompt" in reader.text(f"experiments/{made['id']}", metric="ms")
+    for i in range(2):
+        work_off(alice, made, i, _answers)
+    text = reader.text(f"experiments/{made['id']}", metric="ms")
+    assert "not settled by right" in text and "ms: lower is better" in re.sub(r"</?bdi>", "", text)
 
 
 def test_nobody_leads_where_all_are_stopped_and_it_is_said(alice: Caller, reader: Visitor) -> None:
@@ -257,6 +261,7 @@ def test_nobody_leads_where_all_are_stopped_and_it_is_said(alice: Caller, reader
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/stop", {"config_ids": "all"}))
 
     assert "no leader: no config runs or is completed" in reader.text(f"experiments/{made['id']}")
+    assert "nobody: no config runs or is completed" in reader.text("experiments")
 
 
 def test_evidence_of_one_config_is_not_told_as_of_a_pair() -> None:

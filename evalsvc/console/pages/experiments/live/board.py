@@ -140,9 +140,9 @@ def live_board_of(
         _row(plan, config, i, chosen, axis, names, is_leader=view["leader"] == config["id"])
         for i, config in enumerate(view["configs"])
     ]
-    order = board_order_of(plan, view, chosen, sort)
+    order, by_primary = board_order_of(plan, view, chosen, sort), f" by {plan.primary_metric}"
     return LiveBoard(
-        leads=leads(view["leader_settled"], plan.state),
+        leads=leads(view["leader_settled"], plan.state) + ("" if chosen == plan.primary_metric else by_primary),
         is_settled=view["leader_settled"] is True,
         head=view["experiment"],
         metric=chosen,
