@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import uuid
 from typing import Any
 
@@ -73,11 +74,16 @@ MENDED = (
     *("/v1/account", "/v1/connections", "/v1/evaluate", "/v1/evaluations/search", "/v1/evaluator-criteria"),
     "/v1/history",
 )
+OF_ONE = re.compile(
+    r"/v1/(connections|datasets|evaluate|evaluations|evaluation-results|evaluators|logs|traces)/{"
+    r"|/v1/evaluator-(criteria|profiles)/{"
+)
+"""Paths of one thing of which `known` has an id."""
 
 
 def is_mended(path: str) -> bool:
-    """Say whether `mended` changes calls of this path. Others would be sent as the first test has sent them."""
-    return "{" in path or path in MENDED
+    """Say whether `mended` makes calls of this path find something. Others are answered as those of the first test are."""
+    return bool(OF_ONE.match(path)) or path in MENDED
 
 
 def each(*operations: APIOperation) -> pytest.MarkDecorator:
@@ -113,6 +119,8 @@ def known(path: str) -> str:
         return caller().post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"]
     if "/datasets/" in path:
         return new_dataset()
+    if "/evaluators/" in path:
+        return "exact-match"
     if "{trace_id}" in path:
         caller().post("/v1/traces", traces(span(TRACE_ID, attributes=[attribute("n", 5)])))
         caller().post("/v1/logs", logs(log("known", traceId=TRACE_ID)))
