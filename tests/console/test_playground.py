@@ -55,7 +55,6 @@ def test_settings_are_tried_before_a_profile_holds_them(editor: Visitor, alice: 
         (LEAK, "Name 1 to 50 evaluators"),
         (LEAK | {"evaluator-0": "pii", "settings-0": "{"}, "not valid JSON"),
         (LEAK | {"evaluator-0": "pii", "settings-0": "[1]"}, "Settings are an object"),
-        (LEAK | {"evaluator-0": "pii", "output": "a\0b"}, "error"),
     ],
 )
 def test_what_cannot_be_run_is_told(editor: Visitor, sent: Any, said: str) -> None:
