@@ -7,16 +7,17 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
-from django.test import Client
+from django.test import Client, RequestFactory, override_settings
 from django.test.utils import CaptureQueriesContext
 
+from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.accounts.signing_in import sessions
 from evalsvc.accounts.signing_in.factors import factor_of
 from evalsvc.accounts.signing_in.sessions import list_sessions
 from tests.admin.conftest import PASSWORD, join, new_user
 from tests.conftest import Caller
-from tests.signin.conftest import YOU, Clock, Somebody, is_signed_in, trail_of
+from tests.signin.conftest import SIGN_IN, YOU, Clock, Somebody, is_signed_in, trail_of
 
 NEW_PASSWORD = "another long secret phrase"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -196,3 +197,30 @@ def test_setting_up_needs_a_password_or_a_fresh_sign_in(clock: Clock) -> None:
     assert "sign in anew first" in page
     assert somebody.post("/factor", code="123456").status_code == 302
     assert factor_of(user) is None
+
+
+@pytest.mark.parametrize("said", ["203.0.113.9:4711", "unknown", "fe80::1%eth0", "<script>"])
+def test_an_address_that_is_none_keeps_nobody_out(ann: Somebody, said: str) -> None:
+    """Some proxies name the port as well; the note of a session holds addresses alone."""
+    with override_settings(BEHIND_PROXY=True):
+        answer = ann.client.post(
+            SIGN_IN, {"username": ann.user.email, "password": PASSWORD}, headers={"X-Forwarded-For": said}
+        )
+        page = ann.client.get(YOU, headers={"X-Forwarded-For": said})
+
+    assert (answer.status_code, page.status_code) == (302, 200)
+
+
+@pytest.mark.parametrize(
+    ("said", "address"),
+    [
+        ("203.0.113.9:4711", "203.0.113.9"),
+        ("[2001:db8::7]:4711", "2001:db8::7"),
+        ("10.0.0.1, 2001:db8::7", "2001:db8::7"),
+        ("203.0.113.9", "203.0.113.9"),
+    ],
+)
+def test_a_port_is_no_part_of_an_address(said: str, address: str) -> None:
+    """Every connection has another one, so that each attempt would be the first."""
+    with override_settings(BEHIND_PROXY=True):
+        assert caller_ip(RequestFactory().get("/", headers={"X-Forwarded-For": said})) == address

@@ -34,8 +34,15 @@ def caller_ip(request: HttpRequest | None) -> str:
     if request is None:
         return ""
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
-    nearest: str = forwarded.rsplit(",", 1)[-1].strip()
+    nearest = _without_port(forwarded.rsplit(",", 1)[-1].strip())
     return nearest or request.META.get("REMOTE_ADDR", "")
+
+
+def _without_port(address: str) -> str:
+    # Some proxies name it, and it is another one with each connection: counters would never count to two.
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address.partition(":")[0] if address.count(":") == 1 else address
 
 
 def lockout_counters(email: str, ip: str) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from ipaddress import ip_address
 
 from allauth.usersessions.models import UserSession
 from django.contrib.auth import SESSION_KEY
@@ -59,11 +60,17 @@ def note_session(request: HttpRequest, user: User) -> None:
     key = request.session.session_key
     if key is None or _noted.get(key):
         return
-    address = caller_ip(request) or "0.0.0.0"  # noqa: S104  # nosec B104  nobody listens there
     agent = request.headers.get("User-Agent", "")[:MAX_AGENT]
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(NOTE, [user.pk, key, address, agent])
+        cursor.execute(NOTE, [user.pk, key, _address_of(request), agent])
     _noted.put(key, True)
+
+
+def _address_of(request: HttpRequest) -> str:
+    try:
+        return str(ip_address(caller_ip(request).partition("%")[0]))
+    except ValueError:
+        return "0.0.0.0"  # noqa: S104  # nosec B104  nobody listens there
 
 
 def list_sessions(*, user: User, current: str | None) -> list[PersonSession]:
