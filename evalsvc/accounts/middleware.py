@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.middleware import get_user
+from django.contrib.auth.models import AnonymousUser
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -55,10 +56,12 @@ class PersonMiddleware(PageAuthenticationMiddleware):
 
 
 def signed_in_person(request: HttpRequest) -> Any:
-    """Return who was read with the session, else whom Django finds."""
-    if "_cached_user" not in request.__dict__ and (person := taken_person(request.session)) is not None:
-        request.__dict__["_cached_user"] = person
-    return get_user(request)
+    """Return who was read with the session, else whom Django finds; nobody for whoever may not sign in any more."""
+    if "_cached_user" not in request.__dict__:
+        person = taken_person(request.session) or get_user(request)
+        may_sign_in = isinstance(person, User) and person.is_staff
+        request.__dict__["_cached_user"] = person if may_sign_in else AnonymousUser()
+    return request.__dict__["_cached_user"]
 
 
 class MemberScopeMiddleware:
@@ -99,7 +102,7 @@ class MemberScopeMiddleware:
 
     def answer_stranger(self, request: HttpRequest) -> HttpResponse:
         """Answer somebody who belongs to no account: they may leave or change their password, and see no data."""
-        if not request.user.is_staff or request.path in map(reverse, OPEN_PAGES):
+        if request.path in map(reverse, OPEN_PAGES):
             return self.get_response(request)
         return message_page(
             request,

@@ -53,17 +53,10 @@ class Site(UnfoldAdminSite):
         return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Lead to the one sign-in page. Whoever is signed in, and may not see the admin pages, is told so."""
+        """Lead to the one sign-in page, whoever is not signed in."""
         if not request.user.is_authenticated:
             return redirect(f"{reverse('account_login')}?{urlencode({'next': self.wanted(request)})}")
-        if self.has_permission(request):
-            return redirect("admin:index")
-        context = {
-            **self.bare_context(request),
-            "title": "These pages are not open to you",
-            "detail": "An operator can mark you as staff on your page under Users.",
-        }
-        return render(request, "accounts/message.html", context, status=403)
+        return redirect("admin:index")
 
     def wanted(self, request: HttpRequest) -> str:
         """Return the page to which a sign-in should lead; which addresses are ours is for the sign-in page to say."""

@@ -157,13 +157,15 @@ def test_the_admin_has_no_door_of_its_own(ann: Somebody) -> None:
     assert not is_signed_in(ann.client)
 
 
-def test_whoever_is_no_staff_is_told_so_by_the_admin(ann: Somebody) -> None:
+def test_a_session_ends_when_the_person_may_not_sign_in_any_more(ann: Somebody) -> None:
+    """An operator takes "is staff" away, without which nobody gets in at the door."""
     ann.enter()
     type(ann.user).objects.using("system").filter(pk=ann.user.pk).update(is_staff=False)
 
-    answer = ann.client.get("/admin/login/?next=/admin/")
-
-    assert answer.status_code == 403 and "not open to you" in answer.content.decode()
+    for page in ("/console/", "/console/evaluations", YOU, "/console/accounts"):
+        assert ann.client.get(page)["Location"].startswith(SIGN_IN), page
+    assert ann.client.get("/admin/", follow=True).redirect_chain[-1][0].startswith(SIGN_IN)
+    assert ann.client.post("/console/datasets/new", {"name": "x"})["Location"].startswith(SIGN_IN)
 
 
 def test_signing_in_is_in_the_trail(ann: Somebody, alice: Caller) -> None:
