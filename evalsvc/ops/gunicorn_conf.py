@@ -57,10 +57,13 @@ def on_starting(server: object) -> None:
 
 
 def pre_fork(server: object, worker: object) -> None:
-    """Import every view before the fork. Otherwise each worker would import them at its first request."""
+    """Import every view, and SciPy, before the fork. Otherwise each worker would import them at its first request."""
     from django.urls import get_resolver
 
+    from evalsvc.stats.basics.scipy_modules import import_scipy
+
     _ = get_resolver().url_patterns
+    import_scipy()
     leave_imports_alone()
 
 

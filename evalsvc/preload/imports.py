@@ -3,6 +3,8 @@
 import gc
 import importlib
 
+from evalsvc.stats.basics.scipy_modules import import_scipy
+
 # What the servers import when they start, besides the service's own modules.
 SERVERS = (
     "billiard.popen_fork",
@@ -28,7 +30,7 @@ SERVERS = (
     "evalsvc.ops.heartbeat",
     "evalsvc.preload.clock",
 )
-# Modules that each process would otherwise import later, at some request: `openai` takes 35 MB, SciPy 58 MB and 0.4 s.
+# Modules that each process would otherwise import later, at some request: `openai` takes 35 MB.
 LATER = (
     "anyio._backends._asyncio",
     "celery.app.routes",
@@ -39,10 +41,6 @@ LATER = (
     "evalsvc.judges.calls.sending",
     "httpcore2",
     "phonenumbers",
-    "scipy.optimize",
-    "scipy.sparse.csgraph",
-    "scipy.special",
-    "scipy.stats",
     "truststore",
 )
 
@@ -62,6 +60,7 @@ def import_service() -> None:
     app.finalize()
     for name in SERVERS + LATER:
         importlib.import_module(name)
+    import_scipy()
     _prepare_connections()
     leave_alone()
 
