@@ -36,8 +36,9 @@ def people(caller: Any) -> Found:
     from evalsvc.accounts.selectors import list_members
     from evalsvc.tenancy.scope import account_scope
 
-    user = new_user()
+    user, host = new_user(), new_user()
     join(user, caller.account, "editor")
+    join(host, caller.account, "admin")  # whoever invites must be one still when the link is opened
     with account_scope(caller.account.pk):
         member = list_members(account=caller.account).get(user=user)
     _, token = invite(
@@ -45,7 +46,7 @@ def people(caller: Any) -> Found:
         email="ann@example.com",
         role=Member.Role.READER,
         expires_at=timezone.now() + timedelta(days=7),
-        actor=f"user:{user.pk}",
+        actor=f"user:{host.pk}",
     )
     return {"key": key_of(caller).pk, "member": member.pk, "invitation": token}
 
