@@ -189,12 +189,12 @@ class Bench:
                 pass
             return time.perf_counter() - began
 
-    def experiment(self, concurrency: int, policy: str) -> dict[str, Any]:
-        """Run the experiment with real workers."""
+    def run(self, concurrency: int, create: Callable[[], object]) -> tuple[object, float, float]:
+        """Make an experiment and run it with real workers; return its id, and the seconds that it took, by wall and CPU."""
         from evalsvc.experiments.models import ExperimentPlan
 
         with workers(concurrency) as worker:
-            id = self._create(policy)
+            id = create()
             self.stub.reset()
             cpu = cpu_seconds(worker, self.postgres)
             began = time.perf_counter()
@@ -202,8 +202,11 @@ class Bench:
             plans = ExperimentPlan.objects.using("system").filter(experiment_id=id)
             states = plans.values_list("state", flat=True)
             wait_until(lambda: states[0] != "running", SECONDS_TO_RUN, every=0.02, what="the experiment ends")
-            wall = time.perf_counter() - began
-            cpu = cpu_seconds(worker, self.postgres) - cpu
+            return id, time.perf_counter() - began, cpu_seconds(worker, self.postgres) - cpu
+
+    def experiment(self, concurrency: int, policy: str) -> dict[str, Any]:
+        """Run the experiment with real workers."""
+        _, wall, cpu = self.run(concurrency, lambda: self._create(policy))
         calls = self.stub.calls()["total"]
         return {
             "concurrency": concurrency,

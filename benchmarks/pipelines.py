@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from functools import partial
 from typing import Any
 
-from benchmarks.experiments import N_CONFIGS, SECONDS_TO_RUN, Bench, wait_until, workers
+from benchmarks.experiments import N_CONFIGS, Bench
 from benchmarks.figures import Goal, Row, figure, interleaved, ratios
 from benchmarks.frame import Report, parser, run
-from benchmarks.stack import cpu_seconds, stack
+from benchmarks.stack import stack
 from benchmarks.stub_llm import running_stub
 
 ASKED_GOAL = 1.0
@@ -55,19 +54,7 @@ class PipelineBench(Bench):
 
     def pipelines(self, concurrency: int, is_shared: bool) -> dict[str, Any]:
         """Run the pipelines with real workers."""
-        from evalsvc.experiments.models import ExperimentPlan
-
-        with workers(concurrency) as worker:
-            id = self._create_pipelines(is_shared)
-            self.stub.reset()
-            cpu = cpu_seconds(worker, self.postgres)
-            began = time.perf_counter()
-            self._post(f"/v1/experiments/{id}/start")
-            plans = ExperimentPlan.objects.using("system").filter(experiment_id=id)
-            states = plans.values_list("state", flat=True)
-            wait_until(lambda: states[0] != "running", SECONDS_TO_RUN, every=0.02, what="the experiment ends")
-            wall = time.perf_counter() - began
-            cpu = cpu_seconds(worker, self.postgres) - cpu
+        id, wall, cpu = self.run(concurrency, lambda: self._create_pipelines(is_shared))
         calls = self.stub.calls()
         books = self.caller.get(f"/v1/experiments/{id}/recount").json()
         head = self.caller.get(f"/v1/experiments/{id}/live").json()["experiment"]

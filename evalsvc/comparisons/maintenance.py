@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from django.db import connections, transaction
+from django.db import connections
 
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.ranking import is_same_ranking, ranking_view
-from evalsvc.evaluations.maintenance.sweep import Finding
-from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
+from evalsvc.evaluations.maintenance.sweep import Finding, recount_each
+from evalsvc.tenancy.scope import current_role
 
 RANKING_DIFFERS = "the ranking differs from the judgements"
 # Each query names what is wrong and lists the judgements of which it is true; none may return a row.
@@ -49,17 +49,12 @@ def recount_comparison(comparison: OutputComparison) -> list[str]:
 
 def recount_comparisons(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
     """Recount every comparison of every account, or of one, as the system role; yield each check and what it found."""
-    found: dict[str, list[int]] = {what: [] for what in (*CHECKS, RANKING_DIFFERS)}
-    with role_scope(SYSTEM):
-        rows = OutputComparison.objects.order_by("pk")
-        if account_id is not None:
-            rows = rows.filter(account_id=account_id)
-        for id in list(rows.values_list("pk", flat=True)):
-            with transaction.atomic(using=SYSTEM):
-                with connections[SYSTEM].cursor() as cursor:
-                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                comparison = OutputComparison.objects.filter(pk=id).first()
-                for what in recount_comparison(comparison) if comparison else ():
-                    found[what].append(id)
-    for what, ids in found.items():
-        yield f"comparison: {what}", Finding(what, len(ids), ids[:5]) if ids else None
+    rows = OutputComparison.objects.all()
+    if account_id is not None:
+        rows = rows.filter(account_id=account_id)
+
+    def recount(id: int) -> Iterable[str]:
+        comparison = OutputComparison.objects.filter(pk=id).first()
+        return recount_comparison(comparison) if comparison else ()
+
+    return recount_each("comparison", rows, (*CHECKS, RANKING_DIFFERS), recount)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connections
+from django.db import connections, transaction
+from django.db.models import QuerySet
 
 from evalsvc.rest.idempotency import KEPT_HOURS
-from evalsvc.tenancy.scope import SYSTEM
+from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 BATCH = 1000
 LONGEST_BACKOFF_SECONDS = 600
@@ -196,3 +197,22 @@ def run_checks(checks: Mapping[str, str], account_id: int | None) -> Iterator[tu
                 yield what, Finding(what, n, examples) if n else None
         finally:
             cursor.execute("ROLLBACK")
+
+
+def recount_each(
+    noun: str, rows: QuerySet[Any], checks: Iterable[str], recount: Callable[[int], Iterable[str]]
+) -> Iterator[tuple[str, Finding | None]]:
+    """Recount rows as the system role, which name what is wrong with each; yield each check and what it found.
+
+    One row at a time, each in a snapshot of its own: a recount of many runs long.
+    """
+    found: dict[str, list[int]] = {what: [] for what in checks}
+    with role_scope(SYSTEM):
+        for id in list(rows.using(SYSTEM).order_by("pk").values_list("pk", flat=True)):
+            with transaction.atomic(using=SYSTEM):
+                with connections[SYSTEM].cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                for what in set(recount(id)):
+                    found[what].append(id)
+    for what, ids in found.items():
+        yield f"{noun}: {what}", Finding(what, len(ids), ids[:5]) if ids else None

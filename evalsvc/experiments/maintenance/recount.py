@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import connections
 
-from evalsvc.evaluations.maintenance.sweep import Finding
+from evalsvc.evaluations.maintenance.sweep import Finding, recount_each
 from evalsvc.experiments.inference.compare import hash_joins
 from evalsvc.experiments.maintenance import recount_pairs
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
+from evalsvc.tenancy.scope import current_role
 
 SUMS_DIFFER = "the running sums differ from the scores"
 
@@ -187,23 +187,17 @@ def recount(experiment_id: int) -> list[dict[str, object]]:
 
 
 def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
-    """Recount every experiment of every account, or of one, as the system role; yield each check and what it found.
-
-    One experiment at a time, each in a snapshot of its own: a recount of many runs long.
-    """
-    found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS, *HASHED_CHECKS, *recount_pairs.CHECKS)}
-    with role_scope(SYSTEM):
-        plans = ExperimentPlan.objects.order_by("pk")
-        if account_id is not None:
-            plans = plans.filter(account_id=account_id)
-        for id in list(plans.values_list("pk", flat=True)):
-            with transaction.atomic(using=SYSTEM):
-                with connections[SYSTEM].cursor() as cursor:
-                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                for what in {row["what"] if row["what"] in found else SUMS_DIFFER for row in recount(id)}:
-                    found[what].append(id)
-    for what, ids in found.items():
-        yield f"experiment: {what}", Finding(what, len(ids), ids[:5]) if ids else None
+    """Recount every experiment of every account, or of one, as the system role; yield each check and what it found."""
+    checks = (SUMS_DIFFER, *CHECKS, *HASHED_CHECKS, *recount_pairs.CHECKS)
+    plans = ExperimentPlan.objects.all()
+    if account_id is not None:
+        plans = plans.filter(account_id=account_id)
+    return recount_each(
+        "experiment",
+        plans,
+        checks,
+        lambda id: (row["what"] if row["what"] in checks else SUMS_DIFFER for row in recount(id)),
+    )
 
 
 def _differing(config_id: str, what: str, stored: list[Any], counted: list[Any]) -> list[dict[str, Any]]:
