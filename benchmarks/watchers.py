@@ -147,7 +147,7 @@ def sign_in(key: str, n: int) -> list[str]:
     with role_scope(SYSTEM):
         account = ApiKey.objects.select_related("account").get(public=key[3:].split(".")[0]).account
         for i in range(n):
-            user = User.objects.create_user(f"watcher-{i}@example.com", None)
+            user = User.objects.create_user(f"watcher-{i}@example.com", None, is_staff=True)
             add_member(account=account, user=user, role=Member.Role.READER)
             client = Client()
             client.force_login(user)
