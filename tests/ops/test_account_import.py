@@ -15,6 +15,7 @@ from django.core.management import CommandError, call_command
 
 from evalsvc.accounts.models import Account
 from tests import services
+from tests.comparisons.shapes import answered, compare, work_off
 from tests.conftest import Caller, new_caller, wait_until
 from tests.experiments.shapes import lease, new_push_experiment, post_outputs
 from tests.factories import ok
@@ -235,3 +236,14 @@ def test_a_name_that_is_taken_is_refused(source: Source) -> None:
     with source.database.connect("owner") as owner:
         owner.execute("DELETE FROM accounts_account WHERE name = %s", [name])
     assert "exists here already: say --name" in said
+
+
+def test_a_ranking_that_its_judgements_do_not_give_is_told(source: Source) -> None:
+    caller = new_caller(name="ranked")
+    work_off(caller, compare(caller, answered(caller, n=4, right={"good": 3, "bad": 1})))
+    path = source.written(resealed(export(caller), replaced(b'"winner":"tie"', b'"winner":"second"')), "ranked.ndjson")
+
+    status, said = import_into(source.database, path)
+
+    assert status != 0 and "the ranking differs from the judgements" in said
+    assert "EVALSVC_API_KEY" not in said

@@ -120,12 +120,9 @@ def _analyze(url: str) -> None:
 
 def recounted() -> Iterator[str]:
     """Yield what `verify` finds wrong in the restored database."""
-    from evalsvc.evaluations.maintenance.sweep import verify
-    from evalsvc.experiments.maintenance.recount import recount_all
-    from evalsvc.reviews.verifying import verify_reviews
+    from evalsvc.ops.recounting import recount_everything
 
     connections[SYSTEM].close()
-    for checks in (verify(), recount_all(None), verify_reviews()):
-        for what, finding in checks:
-            if finding is not None:
-                yield f"{what}: {finding.n}, for example {finding.examples}"
+    for what, finding in recount_everything():
+        if finding is not None:
+            yield f"{what}: {finding.n}, for example {finding.examples}"

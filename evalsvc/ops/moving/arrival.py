@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +13,12 @@ from django.db import DataError, IntegrityError, InternalError, ProgrammingError
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import issue_key, record_audit, switch_account
 from evalsvc.evaluations.database.partitions import make_partitions
-from evalsvc.evaluations.maintenance.sweep import Finding, verify
-from evalsvc.experiments.maintenance.recount import recount_all
+from evalsvc.evaluations.maintenance.sweep import Finding
 from evalsvc.ops.moving.checks import check_free, check_own, check_release, recounted_rows
 from evalsvc.ops.moving.derived import add_members, count_for_plans, make_tags, renew_secrets
 from evalsvc.ops.moving.file import AccountFile, ImportRefused, open_file
 from evalsvc.ops.moving.tables import FILLED, MEMBERS
-from evalsvc.reviews.verifying import verify_reviews
+from evalsvc.ops.recounting import recount_everything
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 MOST_ROWS, MOST_BYTES = 500, 4 * 1024 * 1024
@@ -115,8 +113,7 @@ def _open(arrived: Arrived) -> None:
     account = arrived.account
     if many := [name for name, n in arrived.counts.items() if n >= MANY]:
         count_for_plans(many)
-    found = itertools.chain(verify(account.pk), recount_all(account.pk), verify_reviews(account.pk))
-    arrived.findings = [finding for _, finding in found if finding is not None]
+    arrived.findings = [finding for _, finding in recount_everything(account.pk) if finding is not None]
     if not arrived.findings:
         switch_account(account=account, is_on=True, reason="imported", actor="operator")
         arrived.key = str(issue_key(account=account, name="first")[1])

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
-from evalsvc.comparisons.maintenance import recount_comparisons
-from evalsvc.evaluations.maintenance.sweep import verify
-from evalsvc.experiments.maintenance.recount import recount_all
-from evalsvc.reviews.verifying import verify_reviews
+from evalsvc.ops.recounting import recount_everything
 from evalsvc.tenancy.scope import SYSTEM
 
 
@@ -35,8 +31,7 @@ class Command(BaseCommand):
         if account_id is not None and not Account.objects.using(SYSTEM).filter(pk=account_id).exists():
             raise CommandError(f"There is no account {account_id}; the admin's list of accounts shows the ids.")
         findings = []
-        checks = (verify, recount_all, recount_comparisons, verify_reviews)
-        for check, finding in itertools.chain.from_iterable(recount(account_id) for recount in checks):
+        for check, finding in recount_everything(account_id):
             if finding is not None:
                 findings.append(finding)
             if not options["json"]:
