@@ -16,7 +16,8 @@ from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.inference.estimates import estimated_value
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import metric_view, tally_in
+from evalsvc.experiments.reporting.live.metric_view import metric_view
+from evalsvc.experiments.reporting.live.scene import tally_in
 
 MAX_EARLIER = 200
 """Among so many executions before one the best is sought."""

@@ -18,7 +18,7 @@ def board_of(caller: Caller, id: str, metric: str | None = None) -> tuple[Any, A
     """Return the board of an experiment by a metric, and its chart."""
     from evalsvc.console.pages.experiments.live.board import live_board_of
     from evalsvc.console.pages.experiments.live.drawings import looks_chart
-    from evalsvc.experiments.reporting.live import configs_ever
+    from evalsvc.experiments.reporting.live.scene import configs_ever
     from evalsvc.experiments.selectors import get_plan
     from evalsvc.tenancy.scope import account_scope
 

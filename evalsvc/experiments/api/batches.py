@@ -14,7 +14,7 @@ from evalsvc.experiments.api.answers.outputs import BatchScores
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.reporting.live import live_view
+from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.results import rows_out
 from evalsvc.experiments.runner.additions import progress_of
 from evalsvc.rest.answering.shapes import answer_with, answers_with

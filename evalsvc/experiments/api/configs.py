@@ -28,7 +28,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.reporting.live import design_warnings
+from evalsvc.experiments.reporting.live.metric_view import design_warnings
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.idempotency import read_idempotency_key

@@ -13,7 +13,9 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.live import DecisionPage, LiveAnswer, LooksAnswer, RecountAnswer
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.maintenance.recount import recount
-from evalsvc.experiments.reporting.live import decision_out, etag_of, live_view, looks_view
+from evalsvc.experiments.reporting.live.looks import looks_view
+from evalsvc.experiments.reporting.live.stamp import etag_of
+from evalsvc.experiments.reporting.live.view import decision_out, live_view
 from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
 from evalsvc.infra.cache import BoundedCache

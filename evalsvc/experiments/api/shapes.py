@@ -11,7 +11,7 @@ from evalsvc.experiments.api.answers.runs import ConfigFacts, ExperimentFacts, P
 from evalsvc.experiments.definition.metrics import INTEGRATED, Metric
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import queries_of
+from evalsvc.experiments.reporting.live.view import queries_of
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.answering.shapes import shape_of
 

@@ -14,7 +14,8 @@ from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.inference.versus import baseline_of, is_declared, question_of
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import Scene, live_view, scene_of, versus, with_pairs
+from evalsvc.experiments.reporting.live.scene import Scene, scene_of, with_pairs
+from evalsvc.experiments.reporting.live.view import live_view, versus
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.prompts.evidence import LabelDecision, LabelEvidence, LabelRival
 from evalsvc.prompts.models import PromptRevision

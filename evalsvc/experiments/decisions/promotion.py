@@ -13,7 +13,7 @@ from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import live_view
+from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.infra.locks import PROMOTION
 from evalsvc.tenancy.scope import account_scope, current_role

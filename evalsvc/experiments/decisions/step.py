@@ -17,7 +17,7 @@ from evalsvc.experiments.definition.checks.unmapped import stop_unmapped
 from evalsvc.experiments.inference.evidence import bring_up_to_date
 from evalsvc.experiments.inference.looks import write_looks
 from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
-from evalsvc.experiments.reporting.live import queries_of
+from evalsvc.experiments.reporting.live.view import queries_of
 from evalsvc.stats.race.racing import Drop
 from evalsvc.tenancy.scope import account_scope, current_role
 

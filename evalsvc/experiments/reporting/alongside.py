@@ -13,7 +13,7 @@ from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, Counted, count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import metric_view
+from evalsvc.experiments.reporting.live.metric_view import metric_view
 from evalsvc.rest.bodies.names import spell_name
 from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import find_evaluator

@@ -13,7 +13,8 @@ from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.inference.standing import leader_of
 from evalsvc.experiments.inference.watched import watch_all
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import queries_of, tally_in
+from evalsvc.experiments.reporting.live.scene import tally_in
+from evalsvc.experiments.reporting.live.view import queries_of
 
 
 @dataclass(frozen=True, slots=True)

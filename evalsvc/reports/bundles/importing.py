@@ -24,7 +24,7 @@ from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
 from evalsvc.datasets.services import create_dataset
 from evalsvc.experiments.maintenance.recount import recount
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, StageOutput
-from evalsvc.experiments.reporting.live import live_view
+from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.services import DEFAULT_PROJECT, ITEMS
 from evalsvc.projects.models import Experiment
 from evalsvc.projects.services import hold_project

@@ -16,7 +16,7 @@ from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.gaps import gaps_view, twins_of
 from evalsvc.experiments.inference.pareto import MOST_METRICS, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import decision_out, live_view
+from evalsvc.experiments.reporting.live.view import decision_out, live_view
 from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.selectors import list_configs, list_decisions
 from evalsvc.gates.selectors import evidence_of, list_gates

@@ -34,7 +34,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import configs_ever
+from evalsvc.experiments.reporting.live.scene import configs_ever
 from evalsvc.experiments.reporting.words import level_text
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.problems import Problem

@@ -12,7 +12,8 @@ from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.counting import count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, WorkUnit
-from evalsvc.experiments.reporting.live import metric_view, watched_in
+from evalsvc.experiments.reporting.live.metric_view import metric_view
+from evalsvc.experiments.reporting.live.scene import watched_in
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.runner.push.units import ReceivedOutputs
 from evalsvc.experiments.runner.score import needs_worker

@@ -13,7 +13,7 @@ from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, str
 from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import live_view
+from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import reference_line, references_of
 from evalsvc.experiments.reporting.words import (
     NO_VERDICT,

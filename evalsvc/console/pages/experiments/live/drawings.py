@@ -17,7 +17,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live import SeenLook, looks_of
+from evalsvc.experiments.reporting.live.looks import SeenLook, looks_of
 from evalsvc.experiments.reporting.words import level_text, number
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db import connections
 
 from evalsvc.console.access import PageRequest
-from evalsvc.experiments.reporting.live import stamp_of
+from evalsvc.experiments.reporting.live.stamp import stamp_of
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import APP
 

@@ -1,0 +1,1 @@
+"""What people watch of an experiment while it runs, and when it has ended."""

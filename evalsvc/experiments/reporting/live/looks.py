@@ -1,0 +1,67 @@
+"""What was to be seen at the end of each shard: the points of a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from django.db import connections
+
+from evalsvc.experiments.inference.looks import added_looks
+from evalsvc.experiments.inference.versus import AFTER_THE_FACT
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
+from evalsvc.stats.kinds import kind_named
+from evalsvc.tenancy.scope import current_role
+
+LOOKS = """
+SELECT config_id, metric, shard, n, n_error, n_na, value, lower, upper, set_lower, set_upper
+FROM experiments_look WHERE config_id = ANY (%s)
+"""
+
+
+class SeenLook(NamedTuple):
+    """What was to be seen of one metric when a config had finished a shard."""
+
+    config_id: int
+    metric: str
+    shard: int
+    n: int
+    n_error: int
+    n_na: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+    set_lower: float | None
+    set_upper: float | None
+
+
+FIELDS_OF_LOOK = attrgetter(*SeenLook._fields)
+
+
+def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, list[dict[str, Any]]]:
+    """Return, by config, the estimates at the end of each shard: the points of a chart. Each holds for one look.
+
+    A metric that was added later has one point, at the last shard that it is scored up to.
+    """
+    totals = {row["name"] for row in plan.metrics if kind_named(row["kind"]).covers == THIS_SET}
+    names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
+    views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
+    added = {row["name"] for row in plan.metrics if row.get("addition")}
+    for look in looks_of(plan, configs):
+        this_set = {"lower": look.set_lower, "upper": look.set_upper}
+        covers = THIS_SET if look.metric in totals else NEW_DATA
+        point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
+        point["label"] = AFTER_THE_FACT if look.metric in added else ONE_LOOK
+        views[str(look.config_id)].append(point)
+    return views
+
+
+def looks_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[SeenLook]:
+    """Return what `looks_view` shows as it is kept: by shard and metric."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(LOOKS, [[config.pk for config in configs]])
+        found = [SeenLook(*row) for row in cursor.fetchall()]
+    found += [SeenLook(*FIELDS_OF_LOOK(look)) for look in added_looks(plan, configs)]
+    return sorted(found, key=lambda look: (look.shard, look.metric))

@@ -1,0 +1,77 @@
+"""One metric of one config: its estimate with its intervals, and what is shown beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.ranges import wide_in
+from evalsvc.experiments.inference.clusters.counting import Counted
+from evalsvc.experiments.inference.estimates import Tally, decision_of, figures, requested_of, sums_of_row
+from evalsvc.experiments.inference.watched import WatchedIntervals
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.reporting.live.scene import Aggregates, Scope, tally_in
+from evalsvc.stats.estimates.running import bounds_under_failures
+from evalsvc.stats.formulas.clusters import ClusterSums
+
+
+def metric_view(
+    plan: ExperimentPlan,
+    config: Config,
+    metric: Metric,
+    sums: Aggregates,
+    watched: WatchedIntervals | None = None,
+    *,
+    clusters: Counted,
+) -> dict[str, object]:
+    """Return one metric of one config: its estimate with both intervals, and beside it what is only shown."""
+    tally = tally_in(plan, config, metric, sums)
+    counted = clusters.get((config.pk, metric.name))
+    found = figures(plan, metric, tally, watched, counted)
+    decision, reason = decision_of(plan, metric, tally, watched)
+    return {
+        "type": metric.kind.name,
+        "n": tally.sums.n,
+        **_n_clusters(plan, counted),
+        "N": plan.n_examples,
+        "n_error": tally.n_error,
+        "n_na": tally.n_na,
+        "n_pending": tally.n_pending,
+        **found,
+        "strategy": metric.strategy,
+        "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
+        "warnings": [*found["warnings"], *design_warnings(plan, config), *wide_in(metric, sums.values())],
+        "stopped": config.stopped_metrics.get(metric.name),
+        "higher_is_better": metric.higher_is_better,
+        "decision_interval": decision,
+        "reason": reason,
+        "bounds_if_failures": _bounds(metric, tally),
+        "provisional": _mean(metric, sums.get((config.pk, metric.name, Scope.ALL))),
+        "designed_after": config.fresh_from or None,
+        "seen_before_design": _mean(metric, sums.get((config.pk, metric.name, Scope.SEEN))),
+        "fresh": _mean(metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
+    }
+
+
+def _n_clusters(plan: ExperimentPlan, counted: ClusterSums | None) -> dict[str, int | None]:
+    return {} if plan.cluster_by is None else {"n_clusters": counted.groups if counted is not None else None}
+
+
+def design_warnings(plan: ExperimentPlan, config: Config) -> list[str]:
+    """Return what keeps a config from being judged as others are: its designer may have seen some answers, or all."""
+    if not config.fresh_from:
+        return []
+    return ["designed_after"] + (["no_fresh_examples"] if config.fresh_from >= plan.run_length else [])
+
+
+def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:
+    found = bounds_under_failures(
+        metric.kind, tally.sums, tally.n_error, value_range=metric.value_range, population=tally.n_applicable
+    )
+    return {"lower": found[0], "upper": found[1]} if found else None
+
+
+def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
+    if row is None or not row.n:
+        return None
+    return {"n": row.n, "value": metric.kind.quotient(sums_of_row(row))}

@@ -1,0 +1,105 @@
+"""What a live view reads, at one moment: configs, sums, pairs, and clusters where the plan names any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.clusters.counting import (
+    MOST_WATCHED,
+    Counted,
+    CountedPairs,
+    count_clusters,
+    count_pairs,
+)
+from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
+from evalsvc.experiments.inference.estimates import Tally, needs_series, tally_of
+from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.watched import WatchedIntervals, watch
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.stats.pairs.common import between
+
+Scope = Aggregate.Scope
+Aggregates = Mapping[tuple[int, str, str], Aggregate]
+# What a board reads each second is written as SQL: Django would take longer to write it than PostgreSQL to answer.
+EVER = "SELECT * FROM experiments_config WHERE experiment_id = %s ORDER BY arrival"
+AGGREGATES = "SELECT * FROM experiments_aggregate WHERE config_id = ANY (%s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a live view reads, at one moment."""
+
+    plan: ExperimentPlan
+    configs: Sequence[Config]
+    metrics: Sequence[Metric]
+    sums: Aggregates
+    commons: Comparisons
+    """Of the pairs that `with_pairs` was not asked for the sums alone."""
+    watched: Mapping[tuple[int, str], WatchedIntervals]
+    ever: Sequence[Config]
+    """Those that are deleted, too."""
+    clusters: Counted = field(default_factory=dict)
+    paired_clusters: CountedPairs = field(default_factory=dict)
+
+    @property
+    def n_ever(self) -> int:
+        """How many configs were ever added: all have been looked at."""
+        return len(self.ever)
+
+    def tally(self, config: Config, metric: Metric) -> Tally:
+        """Return what is known of a metric of a config."""
+        return tally_in(self.plan, config, metric, self.sums)
+
+
+def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
+    """Read what a live view shows; of pairs of configs the sums alone, until `with_pairs` has read the others."""
+    every = configs_ever(plan) if ever is None else ever
+    configs = [config for config in every if config.state != Config.State.DELETED]
+    rows = Aggregate.objects.raw(AGGREGATES, [[config.pk for config in configs]])
+    metrics = [Metric.from_json(row) for row in plan.metrics]
+    primary = primary_metric(plan)
+    return Scene(
+        plan,
+        configs,
+        metrics,
+        {(row.config_id, row.metric, row.scope): row for row in rows},
+        read_sums(plan.pk) if is_pairable(primary) else {},
+        watched_in(plan, configs, metrics),
+        every,
+        count_clusters(plan, configs, metrics, most=MOST_WATCHED),
+    )
+
+
+def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
+    """Return a scene that has read all of these pairs, and counted their clusters, where its plan names clusters."""
+    found, pairs = [], list(pairs)
+    others = {other.pk for _, other in pairs if other is not None}
+    if scene.commons:
+        scene = replace(scene, commons={**scene.commons, **read_comparisons(scene.plan.pk, of=others)})
+    for one, other in pairs:
+        common = between(scene.commons, one.pk, other.pk) if other is not None else None
+        if other is not None and common is not None:
+            found.append((one, other, common.upto))
+    counted = count_pairs(scene.plan, primary_metric(scene.plan), found, most=MOST_WATCHED)
+    return replace(scene, paired_clusters=counted)
+
+
+def configs_ever(plan: ExperimentPlan) -> list[Config]:
+    """Return every config that was ever added, those that are deleted too: all have been looked at."""
+    return list(Config.objects.raw(EVER, [plan.pk]))
+
+
+def watched_in(
+    plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
+) -> dict[tuple[int, str], WatchedIntervals]:
+    """Return the intervals that follow the order of scores, of the configs that have examples to come."""
+    coming = [config for config in configs if config.watermark < plan.n_examples]
+    return watch(plan, coming, [metric for metric in metrics if needs_series(metric) and not metric.addition])
+
+
+def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
+    """Add up what was seen before a config's design and what came after: estimates are about all of it."""
+    found = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
+    return tally_of(plan, *found)

@@ -1,0 +1,217 @@
+"""The live view: every config with its estimates, how it compares with the leader, and what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsvc.experiments.inference.clusters.counting import count_bare
+from evalsvc.experiments.inference.clusters.views import without_ends
+from evalsvc.experiments.inference.comparisons import is_pairable
+from evalsvc.experiments.inference.evidence import Pairs, primary_metric, read_pairs
+from evalsvc.experiments.inference.samples import splits_in
+from evalsvc.experiments.inference.spread import quantiles_in
+from evalsvc.experiments.inference.standing import leader_of
+from evalsvc.experiments.inference.versus import (
+    ComparisonQuestion,
+    baseline_of,
+    comparison_out,
+    evidence_out,
+    is_declared,
+    question_of,
+)
+from evalsvc.experiments.models import Config, Decision, ExperimentPlan
+from evalsvc.experiments.reporting.by_component import by_component
+from evalsvc.experiments.reporting.live.metric_view import metric_view
+from evalsvc.experiments.reporting.live.scene import Scene, scene_of, with_pairs
+from evalsvc.stats.pairs.common import between
+from evalsvc.stats.pairs.newpairs import WORSE
+
+MAX_DECISIONS = 20
+DECISIONS = "SELECT * FROM experiments_decision WHERE experiment_id = %s ORDER BY id DESC LIMIT %s"
+
+
+def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dict[str, Any]:
+    """Return the live view, from running sums only: its cost does not grow with the number of examples.
+
+    But for scores in a range that are not 0 or 1, of which those that are new to this process are read. `ever` are all
+    configs that were ever added, for who has read them already.
+    """
+    scene = scene_of(plan, ever)
+    metric = primary_metric(plan)
+    tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
+    leader = leader_of(plan, scene.configs, tallies, scene.commons)
+    baseline = baseline_of(plan, scene.configs)
+    counts = [(config, one, scene.tally(config, one).sums.n) for config in scene.configs for one in scene.metrics]
+    quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
+    question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
+    against = baseline or leader
+    scene = with_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
+    pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
+    beside = {config.pk: _compared(scene, config, against, question) for config in scene.configs}
+    behind = beside if against is leader else {}
+    views = [_config_view(scene, config, against, beside[config.pk], pairs) for config in scene.configs]
+    for view in views:
+        for name, shown in view["metrics"].items():
+            found = quantiles.get((int(view["id"]), name))
+            shown["quantiles"] = without_ends(found) if found and plan.cluster_by is not None else found
+            if plan.n_samples > 1:
+                shown["variance_split"] = splits.get((int(view["id"]), name))
+    return {
+        "experiment": live_head(plan, scene.configs),
+        "configs": views,
+        "leader": str(leader.pk) if leader else None,
+        "leader_settled": _is_settled(scene, leader, question, behind),
+        "decisions": [decision_out(row) for row in _decisions(scene)],
+    }
+
+
+def _is_settled(
+    scene: Scene, leader: Config | None, question: ComparisonQuestion, known: Mapping[int, dict[str, Any] | None]
+) -> bool | None:
+    """Say whether the leader is better on new data than every other config that has a score, stopped ones included.
+
+    None while there is nobody to be better than. `known` are comparisons with the leader that were made already.
+    """
+    metric = primary_metric(scene.plan)
+    if leader is None or not is_pairable(metric):
+        return False if scene.configs else None
+    others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
+    found = (
+        known[config.pk] if config.pk in known else _compared(scene, config, leader, question) for config in others
+    )
+    return all(_is_behind(scene, one, question) for one in found) if others else None
+
+
+def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: ComparisonQuestion) -> bool:
+    """Say whether a config is worse than the leader; over clusters no word may be watched, so only when all is in."""
+    if found is None:
+        return False
+    if question.cluster_by is None:
+        return bool(found["word"] == WORSE)
+    upper = found["new_data"]["upper"]
+    return scene.plan.state == ExperimentPlan.State.DONE and upper is not None and upper < 0.0
+
+
+def _compared(
+    scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion
+) -> dict[str, Any] | None:
+    """Compare a config with another one on all examples that both have finished; positive when it is better."""
+    common = between(scene.commons, config.pk, other.pk) if other is not None and other.pk != config.pk else None
+    if common is None or other is None:
+        return None
+    clusters = scene.paired_clusters.get((config.pk, other.pk))
+    return comparison_out(question, common, fresh_from=fresh_of(config, other), clusters=clusters)
+
+
+def fresh_of(config: Config, other: Config) -> int:
+    """Return the position from which on neither designer can have seen an answer."""
+    return max(config.fresh_from, other.fresh_from)
+
+
+def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, object]:
+    """Return the head of the live view."""
+    return {
+        "id": str(plan.pk),
+        "name": plan.experiment.name,
+        "state": plan.state,
+        "n_examples": plan.n_examples,
+        "limit": plan.limit,
+        "num_shards": plan.num_shards,
+        "shard_ends": list(plan.shard_ends),
+        "policy": plan.policy,
+        "primary_metric": plan.primary_metric,
+        "level": plan.level,
+        "cluster_by": plan.cluster_by,
+        "n_unclustered": count_bare(plan),
+        "n_queries": sum(queries_of(config) for config in configs),
+        "n_saved": sum(config.n_saved for config in configs),
+        "cost": sum(config.cost for config in configs),
+        "started_at": plan.started_at,
+        "finished_at": plan.finished_at,
+    }
+
+
+def queries_of(config: Config) -> int:
+    """Return how many queries a config has taken, samples counted: of a pipeline those that its nodes were asked."""
+    if config.kind == Config.Kind.PIPELINE:
+        return config.n_asked
+    return (config.n_ok + config.n_error - config.n_reused) * config.n_calls
+
+
+def _config_view(
+    scene: Scene, config: Config, against: Config | None, beside: Mapping[str, Any] | None, pairs: Pairs
+) -> dict[str, Any]:
+    plan, sums = scene.plan, scene.sums
+    metrics = {
+        metric.name: metric_view(
+            plan, config, metric, sums, scene.watched.get((config.pk, metric.name)), clusters=scene.clusters
+        )
+        for metric in scene.metrics
+    }
+    return {
+        "id": str(config.pk),
+        "name": config.name,
+        "kind": config.kind,
+        "state": config.state,
+        "stop_reason": config.stop_reason,
+        "epoch": config.epoch,
+        "parent_id": str(config.parent_id) if config.parent_id else None,
+        "fresh_from": config.fresh_from,
+        "designed_after": config.fresh_from or None,
+        "watermark": config.watermark,
+        "n_done": config.n_ok + config.n_error,
+        "n_ok": config.n_ok,
+        "n_error": config.n_error,
+        "n_reused": config.n_reused,
+        "n_saved": config.n_saved,
+        "cost": config.cost,
+        "input_tokens": config.n_input_tokens,
+        "output_tokens": config.n_output_tokens,
+        "metrics": metrics,
+        "by_component": by_component(scene.metrics, metrics),
+        "versus_leader": _versus_out(config, against, beside, pairs),
+    }
+
+
+def versus(
+    scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion, pairs: Pairs
+) -> dict[str, object] | None:
+    """Compare a config with another one on all examples that both have finished; positive when it is better."""
+    return _versus_out(config, other, _compared(scene, config, other, question), pairs)
+
+
+def _versus_out(
+    config: Config, other: Config | None, view: Mapping[str, Any] | None, pairs: Pairs
+) -> dict[str, object] | None:
+    if other is None or view is None:
+        return None
+    return {"config_id": str(other.pk), **view, "evidence": evidence_out(pairs, config.pk, other.pk)}
+
+
+def _decisions(scene: Scene) -> list[Decision]:
+    """Return the newest decisions with their configs, which have been read: one that is not among them is read."""
+    configs = {config.pk: config for config in scene.ever}
+    rows = list(Decision.objects.raw(DECISIONS, [scene.plan.pk, MAX_DECISIONS]))
+    for row in rows:
+        for name, id in (("config", row.config_id), ("against", row.against_id)):
+            if id in configs:
+                setattr(row, name, configs[id])
+    return rows
+
+
+def decision_out(row: Decision) -> dict[str, Any]:
+    """Return a decision with the evidence it rested on."""
+    return {
+        "id": str(row.pk),
+        "config_id": str(row.config_id),
+        "config": row.config.name,
+        "against_id": str(row.against_id) if row.against_id else None,
+        "against": row.against.name if row.against else None,
+        "policy": row.policy,
+        "reason": row.reason,
+        "watermark": row.watermark,
+        "n_in_flight": row.n_in_flight,
+        "evidence": row.evidence,
+        "created_at": row.created_at,
+    }
