@@ -189,7 +189,7 @@ class Bench:
                 pass
             return time.perf_counter() - began
 
-    def run(self, concurrency: int, create: Callable[[], object]) -> tuple[object, float, float]:
+    def run(self, concurrency: int, create: Callable[[], str]) -> tuple[str, float, float]:
         """Make an experiment and run it with real workers; return its id, and the seconds that it took, by wall and CPU."""
         from evalsvc.experiments.models import ExperimentPlan
 
@@ -206,7 +206,7 @@ class Bench:
 
     def experiment(self, concurrency: int, policy: str) -> dict[str, Any]:
         """Run the experiment with real workers."""
-        _, wall, cpu = self.run(concurrency, lambda: self._create(policy))
+        id, wall, cpu = self.run(concurrency, lambda: self._create(policy))
         calls = self.stub.calls()["total"]
         return {
             "concurrency": concurrency,
