@@ -247,3 +247,5 @@ def test_a_ranking_that_its_judgements_do_not_give_is_told(source: Source) -> No
 
     assert status != 0 and "the ranking differs from the judgements" in said
     assert "EVALSVC_API_KEY" not in said
+    source.database.run("delete_account", caller.account.name, "--yes", "--grace", "0")
+    assert source.n_rows() == 0
