@@ -187,7 +187,6 @@ def test_hostile_names_are_text(alice: Caller, reader: Visitor) -> None:
 
     for text in (reader.text("histories"), reader.text("histories/one", evaluator=f"external:{name}", profile=name)):
         assert name not in text and "&lt;script&gt;" in text
-    assert reader.get("histories/one", evaluator="a\0b").status_code == 404
     assert reader.get("histories/one").status_code == 404
 
 

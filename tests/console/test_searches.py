@@ -202,7 +202,7 @@ def test_names_and_filters_of_strangers_stay_texts(reader: Visitor, editor: Visi
 
     assert "<script>alert" not in reader.text("evaluations", app=HOSTILE)
     assert is_harmless(reader.text("evaluations/searches"))
-    assert reader.post("evaluations/searches", name="a\0", query="app=%00").status_code == 422
+    assert reader.post("evaluations/searches", name="a", query="app=%00").status_code == 422
 
 
 def test_an_operator_has_only_shared_ones(operator: Visitor, alice: Caller) -> None:
