@@ -140,7 +140,9 @@ def _nothing_is_wrong() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _ended_with_its_file() -> Iterator[None]:
-    """End what the accounts that a file's tests share have under way."""
+    """Begin with an empty Redis, and end what the accounts that a file's tests share have under way."""
+    if services.servers is not None:
+        leftovers.forget_in_redis()
     with leftovers.cleaned():
         yield
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,16 @@ class Running:
     def processes(self) -> list[psutil.Process]:
         supervisor = self.supervisor()
         return [supervisor, *supervisor.children(recursive=True)]
+
+    def settled(self, words: Sequence[str], seconds: float = 60) -> list[psutil.Process]:
+        """Return all processes once each of the named ones lives: one that lost its server may be starting anew."""
+        deadline = time.monotonic() + seconds
+        while True:
+            named, processes = {self.child(word) for word in words}, self.processes()
+            if named <= set(alive(processes)):
+                return processes
+            assert time.monotonic() < deadline, "processes keep ending"
+            time.sleep(0.2)
 
     def child(self, word: str, seconds: float = 60) -> psutil.Process:
         """Return the process with this word in its command; it may be starting anew after another test's kill."""

@@ -50,6 +50,18 @@ def spoil(*account_ids: int) -> None:
     _spoiled.update(account_ids)
 
 
+def forget_in_redis() -> None:
+    """Forget what earlier files have left in Redis: signs of life, runs of the clock, limits, orders to workers.
+
+    What Celery knows of its queues stays: a server that runs on asks only once.
+    """
+    from evalsvc.infra.redis import shared_client
+
+    redis = shared_client()
+    if keys := [key for key in redis.scan_iter(count=1000) if not key.startswith(b"_kombu.")]:
+        redis.delete(*keys)
+
+
 def end_work() -> None:
     """End now what the accounts of this test have under way."""
     _patiently(made)

@@ -23,7 +23,7 @@ FLAGS = [
 ]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def chromium() -> str:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed (apt-get install chromium)")
@@ -90,14 +90,14 @@ class Browser:
 
 
 @pytest.fixture(scope="module")
-def chromium_process() -> Iterator[Any]:
+def chromium_process(chromium: str) -> Iterator[Any]:
     """Not for the session: while Playwright runs, its event loop makes Django take this thread for an async one."""
     from playwright.sync_api import sync_playwright
 
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     profile = tempfile.mkdtemp(prefix="evalsvc-chromium-")
     with sync_playwright() as playwright:
-        process = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env={**os.environ, "HOME": profile})
+        process = playwright.chromium.launch(executable_path=chromium, args=FLAGS, env={**os.environ, "HOME": profile})
         yield process
         process.close()
     shutil.rmtree(profile, ignore_errors=True)

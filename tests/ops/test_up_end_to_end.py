@@ -88,10 +88,7 @@ def test_it_recovers_from_kill_9_of(running: Running, victim: str) -> None:
 
 
 def test_ctrl_c_leaves_no_process_and_a_second_start_keeps_the_account(running: Running) -> None:
-    # One that another test has killed may still be starting anew.
-    key, services = running.demo["EVALSVC_API_KEY"], {running.child(service) for service in SERVICES}
-    processes = running.processes()
-    assert services <= set(processes)
+    key, processes = running.demo["EVALSVC_API_KEY"], running.settled(SERVICES)
     running.installation.stop()
     assert alive(processes) == []
     assert running.installation.start().demo["EVALSVC_API_KEY"] == key
