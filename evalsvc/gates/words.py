@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from evalsvc.digits import digits_text
 from evalsvc.gates.answers import RuleResult
-from evalsvc.stats.basics.digits import digits_text
 
 VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
 REASONS = {

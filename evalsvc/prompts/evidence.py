@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from evalsvc.digits import digits_text, level_text
 from evalsvc.rest.answering.shapes import AnswerShape, Json, WrittenMoment
-from evalsvc.stats.basics.digits import digits_text
 
 
 class LabelDecision(AnswerShape):
@@ -80,8 +80,9 @@ def in_words(evidence: LabelEvidence) -> str:
     place = "the winner" if evidence.is_winner else f"not a winner ({evidence.winner or 'nobody'} led)"
     return (
         f"{evidence.config} of {evidence.experiment} ({evidence.experiment_id}, {evidence.state}), {place}: "
-        f"{evidence.metric} {_number(evidence.value)}, {evidence.level:.0%} interval {_number(evidence.lower)} to "
-        f"{_number(evidence.upper)}, n {evidence.n} of {evidence.N}; set by {evidence.by} at {evidence.at}"
+        f"{evidence.metric} {_number(evidence.value)}, {level_text(evidence.level)} interval "
+        f"{_number(evidence.lower)} to {_number(evidence.upper)}, "
+        f"n {evidence.n} of {evidence.N}; set by {evidence.by} at {evidence.at}"
     )
 
 

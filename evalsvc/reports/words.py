@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from evalsvc.experiments.reporting.words import level_text, untold_words
+from evalsvc.digits import digits_text, level_text
+from evalsvc.experiments.reporting.words import untold_words
 from evalsvc.rest.answering.rendering import dumps
-from evalsvc.stats.basics.digits import digits_text
 
 NOTHING = "—"
 WHOLE = 1e7

@@ -88,8 +88,8 @@ def test_progress_agreement_and_estimates_are_shown(shell: dict[str, str], alice
 
     assert shown.startswith(f"{review['name']}: complete, 4 of 4 answered; review {review['id']}")
     assert "2 reviewers, 8 answers given, 0 skipped; items: all, 4 of 4" in shown
-    assert f"  {criteria['name']}: pass " in shown and " at 95% new data" in shown
-    assert f"agreement about {criteria['name']}: alpha " in shown and "75.0% of pairs of answers are equal" in shown
+    assert f"  {criteria['name']}: pass " in shown and " at 95 % new data" in shown
+    assert f"agreement about {criteria['name']}: alpha " in shown and "75.0 % of pairs of answers are equal" in shown
     assert "Cohen's kappa 0.5" in shown and "people differ about 1 items" in shown
     assert [one["state"] for one in listed] == ["complete"]
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from evalsvc.experiments.reporting.words import leads, level_text
+from evalsvc.digits import level_text
+from evalsvc.experiments.reporting.words import leads
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
 from tests.console.conftest import Visitor

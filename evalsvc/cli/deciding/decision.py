@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalsvc.digits import digits_text
+
 EXIT_STATUS = {"pass": 0, "fail": 1, "undecided": 2}
 TROUBLE = 3
 """Exit status when nothing was decided: the service was not reached, or a rule cannot be asked."""
@@ -57,7 +59,7 @@ def rule_line(rule: Mapping[str, Any]) -> str:
             f"{rule['n_improved']} improved, {rule['n_regressed']} regressed, {rule['n_unchanged']} unchanged."
         )
     if rule["outcome"] == "undecided" and rule["smallest_effect"] is not None:
-        parts.append(f"So many can show an effect of {rule['smallest_effect']:.3g}.")
+        parts.append(f"So many can show an effect of {digits_text(rule['smallest_effect'], 3)}.")
     return " ".join(parts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalsvc.client.resources.reviews import LinkRecord, ReviewRecord
+from evalsvc.digits import digits_text, ends_text, level_text, percent_text
 
 MOST_ITEMS = 5
 
@@ -45,15 +46,17 @@ def _estimate_line(one: Mapping[str, Any]) -> str:
     if one["estimate"] is None:
         return f"{name} ? ({one['reason']}), n = {one['n']}"
     new_data, this_set = one["new_data"], one["this_set"]
-    told = f"{name} {one['estimate']:.3g}"
-    told += f" [{new_data['lower']:.3g}, {new_data['upper']:.3g}] at {one['level']:.0%} new data" if new_data else ""
-    told += f" (this set [{this_set['lower']:.3g}, {this_set['upper']:.3g}])" if this_set else ""
+    told = f"{name} {digits_text(one['estimate'], 3)}"
+    if new_data:
+        told += f" {ends_text(new_data['lower'], new_data['upper'])} at {level_text(one['level'])} new data"
+    if this_set:
+        told += f" (this set {ends_text(this_set['lower'], this_set['upper'])})"
     return f"{told}, n = {one['n']}{_reason(one['reason'])}"
 
 
 def _agreement_lines(one: Mapping[str, Any]) -> Iterator[str]:
     share = one["agreeing_share"]
-    told = "" if share is None else f"; {share:.1%} of pairs of answers are equal"
+    told = "" if share is None else f"; {percent_text(share)} of pairs of answers are equal"
     yield f"  agreement about {one['name']}: {_figure('alpha', one['krippendorff_alpha'], one['level'])}{told}"
     for name, title in (("cohen_kappa", "Cohen's kappa"), ("fleiss_kappa", "Fleiss' kappa")):
         if one[name]["value"] is not None:
@@ -66,8 +69,8 @@ def _agreement_lines(one: Mapping[str, Any]) -> Iterator[str]:
 def _figure(title: str, figure: Mapping[str, Any], level: float) -> str:
     if figure["value"] is None:
         return f"{title} ?{_reason(figure['reason'])}"
-    ends = "" if figure["lower"] is None else f" [{figure['lower']:.3g}, {figure['upper']:.3g}] at {level:.0%}"
-    return f"{title} {figure['value']:.3g}{ends}, {figure['n_items']} items{_reason(figure['reason'])}"
+    ends = "" if figure["lower"] is None else f" {ends_text(figure['lower'], figure['upper'])} at {level_text(level)}"
+    return f"{title} {digits_text(figure['value'], 3)}{ends}, {figure['n_items']} items{_reason(figure['reason'])}"
 
 
 def _reason(reason: str | None) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
 from evalsvc.client.resources.comparisons import ComparisonRecord, PlaceRecord, RankingRecord
+from evalsvc.digits import percent_text, placed
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 NOTES = {
@@ -77,12 +78,11 @@ def _place_line(place: PlaceRecord) -> str:
 
 
 def _pair_line(pair: Mapping[str, Any]) -> str:
-    ends = [
-        f"{end:+.2f}" if end is not None else "open" for end in (pair["difference_lower"], pair["difference_upper"])
-    ]
+    bounds = (pair["difference_lower"], pair["difference_upper"])
+    ends = ["open" if end is None else placed(end, 2, signed=True) for end in bounds]
     counts = f"{pair['n_wins']} won, {pair['n_ties']} tied, {pair['n_losses']} lost"
     return f"{pair['first']} against {pair['second']}: {pair['said']}, difference [{ends[0]}, {ends[1]}]; {counts}"
 
 
 def _share(share: Mapping[str, Any]) -> str:
-    return f"{share['value']:.1%} [{share['lower']:.1%}, {share['upper']:.1%}]"
+    return f"{percent_text(share['value'])} [{percent_text(share['lower'])}, {percent_text(share['upper'])}]"

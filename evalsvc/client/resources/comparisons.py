@@ -12,6 +12,7 @@ from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, rende
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json_object
+from evalsvc.digits import placed
 
 if TYPE_CHECKING:
     import pandas
@@ -60,8 +61,8 @@ class PlaceRecord(ServiceObject):
     win_rate: Mapping[str, float] | None = None
 
     def __str__(self) -> str:
-        ends = [f"{end:+.2f}" if end is not None else "open" for end in (self.lower, self.upper)]
-        strength = "?" if self.strength is None else f"{self.strength:+.2f} [{ends[0]}, {ends[1]}]"
+        ends = [f"{placed(end, 2, signed=True)}" if end is not None else "open" for end in (self.lower, self.upper)]
+        strength = "?" if self.strength is None else f"{placed(self.strength, 2, signed=True)} [{ends[0]}, {ends[1]}]"
         places = f"{self.rank_from}" if self.rank_from == self.rank_to else f"{self.rank_from} to {self.rank_to}"
         return f"{self.config}: place {places}, strength {strength}, n = {self.n_examples}"
 

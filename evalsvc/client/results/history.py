@@ -10,6 +10,7 @@ from evalsvc.client.results.bodies import HistoryBody
 from evalsvc.client.results.verdicts import Interval
 from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
+from evalsvc.digits import placed
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +73,7 @@ class History(Plottable):
         )
 
     def __str__(self) -> str:
-        mean = "" if self.mean is None else f", mean score {self.mean:.3f}"
+        mean = "" if self.mean is None else f", mean score {placed(self.mean)}"
         return f"{self.evaluator} {self.profile}: {self.n_total} scores{mean}; {self.interval}"
 
     def spans(self) -> list[DrawnInterval]:

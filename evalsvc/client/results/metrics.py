@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from evalsvc.client.results.bodies import MetricBody
 from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
+from evalsvc.digits import digits_text, ends_text, level_text
 
 if TYPE_CHECKING:
     import pandas
@@ -97,12 +98,12 @@ class Metric(Plottable):
         if self.value is None:
             return f"{self.name} {self._missing}"
         shown = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
-        words = f"{self.name} {'mean ' if self.mean else ''}{shown['value']:.3g}"
+        words = f"{self.name} {'mean ' if self.mean else ''}{digits_text(shown['value'], 3)}"
         if shown["lower"] is None or shown["upper"] is None:
             return words
-        level = f" at {self.level:.0%}" if with_level and self.level else ""
+        level = f" at {level_text(self.level)}" if with_level and self.level else ""
         covers = f" {shown['covers']}" if shown["covers"] else ""
-        return f"{words} [{shown['lower']:.3g}, {shown['upper']:.3g}]{level}{covers}"
+        return f"{words} {ends_text(shown['lower'], shown['upper'])}{level}{covers}"
 
     @property
     def _missing(self) -> str:
@@ -129,9 +130,9 @@ class Metric(Plottable):
             return ""
         name = "total of this set" if self.mean else "this set"
         if self.this_set["exact"]:
-            return f" ({name} {self.value:.3g} exactly)"
+            return f" ({name} {digits_text(self.value, 3)} exactly)"
         lower, upper = self.this_set["lower"], self.this_set["upper"]
-        return "" if lower is None else f" ({name} {self.value:.3g} [{lower:.3g}, {upper:.3g}])"
+        return "" if lower is None else f" ({name} {digits_text(self.value, 3)} {ends_text(lower, upper)})"
 
     def span(self, name: str | None = None) -> DrawnInterval:
         """Return what is drawn of it: for new data where it can have that."""

@@ -10,6 +10,7 @@ from evalsvc.client.results.bodies import EvaluateBody, IntervalBody, VerdictBod
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
+from evalsvc.digits import placed
 
 if TYPE_CHECKING:
     import pandas
@@ -108,10 +109,11 @@ class Interval(Plottable):
         what = "pass rate" if self.of == "pass" else "mean score"
         if self.lower is None or self.median is None or self.upper is None:
             return f"{what}: no interval ({self.reason})"
-        text = f"{what} {self.median:.3f} [{self.lower:.3f}, {self.upper:.3f}] at {self.level:g}, n = {self.n}"
+        text = f"{what} {placed(self.median)} [{placed(self.lower)}, {placed(self.upper)}]"
+        text += f" at {self.level:g}, n = {self.n}"
         text += (f" of {self._whose}" if self._whose else "") + self._parts
         if self.advice:
-            text += f"; {self.advice['kind']} [{self.advice['lower']:.3f}, {self.advice['upper']:.3f}]"
+            text += f"; {self.advice['kind']} [{placed(self.advice['lower'])}, {placed(self.advice['upper'])}]"
         return text + (f" ({', '.join(self.warnings)})" if self.warnings else "")
 
 

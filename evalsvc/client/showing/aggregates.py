@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.showing.records import ServiceObject
+from evalsvc.digits import digits_text, ends_text
 
 if TYPE_CHECKING:
     import pandas
@@ -41,8 +42,8 @@ class GroupRecord(ServiceObject):
         return f"{', '.join(self.configs)}{': ' if values else ''}{'the rest' if self.is_rest else values}"
 
     def __str__(self) -> str:
-        bounds = "" if self.lower is None else f" [{self.lower:.3g}, {self.upper:.3g}]"
-        return f"{self.name} {'?' if self.value is None else f'{self.value:.3g}'}{bounds}, n = {self.n}"
+        bounds = "" if self.lower is None or self.upper is None else f" {ends_text(self.lower, self.upper)}"
+        return f"{self.name} {'?' if self.value is None else digits_text(self.value, 3)}{bounds}, n = {self.n}"
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table, a column for each name that was asked by."""

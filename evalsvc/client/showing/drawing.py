@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evalsvc.client.errors import ConfigurationError
+from evalsvc.digits import digits_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +103,8 @@ def _render_svg(span: DrawnInterval, low: float, high: float) -> str:
         drawn.append(_line(left, middle, right, middle, 3, 'stroke-linecap="round"'))
     if span.value is not None:
         drawn.append(f'<circle cx="{_place(span.value, low, high):.1f}" cy="{middle:g}" r="4" fill="currentColor"/>')
-    label = html.escape(f"{span.name}: {span.text}, on an axis from {low:.3g} to {high:.3g}", quote=True)
+    axis = f"on an axis from {digits_text(low, 3)} to {digits_text(high, 3)}"
+    label = html.escape(f"{span.name}: {span.text}, {axis}", quote=True)
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     return f'<svg role="img" aria-label="{label}" {size}>{"".join(drawn)}</svg> '
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.figure import percent
-from evalsvc.experiments.reporting.words import level_text
+from evalsvc.digits import level_text
 from evalsvc.reports.page.chart import Reach
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text

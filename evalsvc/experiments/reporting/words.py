@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from django.utils.text import Truncator
 
-from evalsvc.stats.basics.digits import digits_text, placed
+from evalsvc.digits import digits_text, level_text, placed
 from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE
 
 MINUS = "\N{MINUS SIGN}"
@@ -24,13 +23,6 @@ UNTOLD = {
 def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the part of a metric's view that is shown first: of a total the mean, which new data have too."""
     return view["mean"] or view
-
-
-def level_text(level: float) -> str:
-    """Return a level in per cent, to two decimals; one so near to 100 % that it would round there has more."""
-    miss = 100.0 * (1.0 - level)
-    decimals = 2 if miss <= 0.0 else max(2, 1 - math.floor(math.log10(miss)))
-    return f"{100.0 - miss:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
 def joint_words(level: float, n: int) -> str:

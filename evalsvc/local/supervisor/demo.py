@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from evalsvc.digits import level_text, placed
 from evalsvc.local.embedded.home import write_env_file
 from evalsvc.local.supervisor.demo_account import MEMBERS
 from evalsvc.local.supervisor.supervisor import ServiceFailed
@@ -47,7 +48,8 @@ class DemoVerdict:
         ends = self.interval.get("advice") or self.interval
         lower, upper, level = ends["lower"], ends["upper"], self.interval["alpha"]
         what, n = "pass rate" if self.interval.get("of") == "pass" else "mean", self.interval["n"]
-        return f"{verdict}; {level:.0%} interval of the {what} of the {n} scores before it: {lower:.3f} to {upper:.3f}"
+        bounds = f"{placed(lower)} to {placed(upper)}"
+        return f"{verdict}; {level_text(level)} interval of the {what} of the {n} scores before it: {bounds}"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from evalsvc.experiments.reporting.words import level_text
+from evalsvc.digits import level_text
 from evalsvc.reports.page.chart import drawn_reach, interval_picture
 from evalsvc.reports.page.elements import Part, element, joined_parts, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report

@@ -10,9 +10,9 @@ from evalsvc.console.access import PageRequest
 from evalsvc.console.pages.compare.selection import Chosen
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.numbers import Number
+from evalsvc.digits import level_text
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.reporting.side_by_side import slices_between
-from evalsvc.experiments.reporting.words import level_text
 from evalsvc.rest.problems import Problem
 
 OVER_CLUSTERS = "no interval: examples share clusters, and differences by slice take each by itself"

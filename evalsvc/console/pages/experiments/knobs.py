@@ -11,9 +11,9 @@ from django.utils.safestring import SafeString
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.charts.bars import Ranged, ranges
+from evalsvc.digits import level_text
 from evalsvc.experiments.inference.aggregates.asking import aggregates_of
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.words import level_text
 
 DEEPEST, MOST_KNOBS, LONGEST_VALUE = 3, 30, 60
 

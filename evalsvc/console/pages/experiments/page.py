@@ -32,10 +32,10 @@ from evalsvc.console.pages.experiments.words import decision_words, state_markup
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
+from evalsvc.digits import level_text
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
-from evalsvc.experiments.reporting.words import level_text
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope

@@ -12,7 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
 from evalsvc.console.parts.fields import FormField, filled
 from evalsvc.console.parts.numbers import Number
-from evalsvc.experiments.reporting.words import level_text
+from evalsvc.digits import level_text
 from evalsvc.gates.answers import GateOut, RuleResult
 from evalsvc.gates.bodies import GateBody
 from evalsvc.gates.selectors import gate_out, get_gate

@@ -18,8 +18,8 @@ from evalsvc.console.parts.calls import ApiCall, as_curl, base_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.digits import level_text
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.experiments.reporting.words import level_text
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import evidence_of, get_gate, list_gates

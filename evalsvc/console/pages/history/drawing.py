@@ -13,8 +13,8 @@ from evalsvc.console.charts.scales import Axis, seconds
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.history.asking import HistoryQuestion
 from evalsvc.console.pages.history.reading import HistoryReading
+from evalsvc.digits import level_text
 from evalsvc.evaluations.history.course import HistoryStretch
-from evalsvc.experiments.reporting.words import level_text
 
 NAMES = {"pass": "Share that passes", "score": "Mean score"}
 

@@ -20,7 +20,7 @@ from evalsvc.console.pages.evaluations.listing import evaluator_options
 from evalsvc.console.parts.fields import FormField, errors_at, filled
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.experiments.reporting.words import level_text
+from evalsvc.digits import level_text
 from evalsvc.reports.words import number_text
 from evalsvc.rest.bodies.parsing import decode
 from evalsvc.rest.problems import FieldError, Invalid

@@ -21,7 +21,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
-from evalsvc.experiments.reporting.words import level_text
+from evalsvc.digits import level_text
 from evalsvc.reports.page.elements import element
 
 ON_A_PAGE, MOST_IN_MATRIX = 25, 16

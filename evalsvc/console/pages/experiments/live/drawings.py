@@ -13,12 +13,13 @@ from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.experiments.live.board import LiveBoard, LiveRow
+from evalsvc.digits import level_text
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.looks import SeenLook, looks_of
-from evalsvc.experiments.reporting.words import level_text, number
+from evalsvc.experiments.reporting.words import number
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.
 MOST_SCORES_OF_A_BOARD = 50_000

@@ -30,6 +30,17 @@ def digits_text(value: float, digits: int = 4) -> str:
     return f"{value + 0.0:.{digits}g}"
 
 
+def ends_text(lower: float, upper: float, digits: int = 3) -> str:
+    """Return the two ends of an interval in brackets.
+
+    Examples
+    --------
+    >>> ends_text(0.8571, 0.99996)
+    '[0.857, 0.99996]'
+    """
+    return f"[{digits_text(lower, digits)}, {digits_text(upper, digits)}]"
+
+
 def placed(value: float, places: int = 3, *, signed: bool = False) -> str:
     """Return a number with so many decimals; where these would make it 0 or 1 and it is not, with more.
 
@@ -44,6 +55,28 @@ def placed(value: float, places: int = 3, *, signed: bool = False) -> str:
     if 0.5 < size < 1.0:
         return _below_one(value, places, sign)
     return f"{value if size > NOISE else 0.0:{sign}.{places}f}"
+
+
+def level_text(level: float) -> str:
+    """Return a level in per cent, to two decimals; one so near to 100 % that it would round there has more."""
+    miss = 100.0 * (1.0 - level)
+    decimals = 2 if miss <= 0.0 else max(2, 1 - math.floor(math.log10(miss)))
+    return f"{100.0 - miss:.{decimals}f}".rstrip("0").rstrip(".") + " %"
+
+
+def percent_text(share: float) -> str:
+    """Return a share in percent, with one decimal; with more where this one would make it none or all and it is not.
+
+    Examples
+    --------
+    >>> percent_text(0.25), percent_text(0.99996), percent_text(0.0002), percent_text(1.0)
+    ('25.0 %', '99.996 %', '0.02 %', '100.0 %')
+    """
+    for places in range(1, 15):
+        text = f"{100.0 * share:.{places}f}"
+        if share in (0.0, 1.0) or float(text) not in (0.0, 100.0):
+            return f"{text} %"
+    return f"{share} of 1"
 
 
 def _below_one(value: float, places: int, sign: str = "") -> str:
