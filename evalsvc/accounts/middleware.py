@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.middleware import get_user
 from django.contrib.auth.models import AnonymousUser
-from django.db import connections, transaction
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -92,9 +92,7 @@ class MemberScopeMiddleware:
 
     def answer_member(self, request: HttpRequest, membership: Membership) -> HttpResponse:
         """Answer inside the account's transaction; what a failed page has written is rolled back."""
-        with account_scope(membership.account_id):
-            with connections[APP].cursor() as cursor:
-                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [MEMBER_STATEMENT_TIMEOUT])
+        with account_scope(membership.account_id, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
             response = rendered(self.get_response(request))
             if response.status_code >= 400:
                 transaction.set_rollback(True, using=APP)

@@ -153,7 +153,8 @@ def get_account(*, id: int) -> Account:
 
 def read_account(*, id: int) -> Account:
     """Return the account whose scope is open."""
-    account = Account.objects.filter(id=id).first()
+    # Each page of the console asks: Django would take longer to write it than PostgreSQL to answer.
+    account = next(iter(Account.objects.raw("SELECT * FROM accounts_account WHERE id = %s", [id])), None)
     if account is None:
         raise NotFound
     return account

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.db import connections, transaction
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -189,7 +188,7 @@ def factor_first(request: HttpRequest, membership: Membership) -> HttpResponse:
 def _in_account(
     request: PageRequest, membership: Membership, view: Callable[[], HttpResponse], role: Member.Role, scoped: bool
 ) -> HttpResponse:
-    with _scope(membership):
+    with account_scope(membership.account_id, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
         account = read_account(id=membership.account_id)
         request.visitor = Visitor(request.user, membership, account, bool(request.user.is_superuser))
         _check(request, role)
@@ -202,14 +201,6 @@ def _in_account(
         for call in request.visitor.after:
             call()
     return response
-
-
-@contextmanager
-def _scope(membership: Membership) -> Iterator[None]:
-    with account_scope(membership.account_id):
-        with connections[APP].cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [MEMBER_STATEMENT_TIMEOUT])
-        yield
 
 
 def _check(request: PageRequest, role: Member.Role) -> None:

@@ -73,12 +73,14 @@ def role_scope(alias: str) -> Iterator[None]:
 
 
 @contextmanager
-def account_scope(account_id: int, *, one_snapshot: bool = False) -> Iterator[None]:
+def account_scope(
+    account_id: int, *, one_snapshot: bool = False, statement_timeout: str | None = None
+) -> Iterator[None]:
     """Run a transaction in which the database shows this account's rows only.
 
     The setting ends with the transaction, so a pooled connection never carries it to the next request. A scope inside
     another restores the outer account. With `one_snapshot` all reads see one snapshot, and writes are refused; a scope
-    inside another ignores it.
+    inside another ignores it. No statement of the transaction may take longer than `statement_timeout`, "15s" for one.
     """
     alias, outer = current_role(), _account.get()
     token = _account.set((alias, account_id))
@@ -87,7 +89,7 @@ def account_scope(account_id: int, *, one_snapshot: bool = False) -> Iterator[No
             if one_snapshot and outer is None:
                 with connections[alias].cursor() as cursor:
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            _set_account(alias, account_id)
+            _set_account(alias, account_id, statement_timeout)
             yield
             # Not after an exception: rolling back to the savepoint restores the setting.
             if outer is not None and outer != (alias, account_id) and outer[0] == alias:
@@ -96,6 +98,9 @@ def account_scope(account_id: int, *, one_snapshot: bool = False) -> Iterator[No
         _account.reset(token)
 
 
-def _set_account(alias: str, account_id: int) -> None:
+def _set_account(alias: str, account_id: int, statement_timeout: str | None = None) -> None:
+    statement, values = "SELECT set_config('app.account_id', %s, true)", [str(account_id)]
+    if statement_timeout is not None:
+        statement, values = f"{statement}, set_config('statement_timeout', %s, true)", [*values, statement_timeout]
     with connections[alias].cursor() as cursor:
-        cursor.execute("SELECT set_config('app.account_id', %s, true)", [str(account_id)])
+        cursor.execute(statement, values)

@@ -101,7 +101,7 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
         SampleText("Input", marked_text(sample.input)),
         SampleText("Output", marked_text(sample.output, marks), _marks_note(marks)),
     ]
-    shown += [SampleText("Accepted answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
+    shown += [SampleText("Gold answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
     for title, text in (("System prompt", sample.system_prompt), ("Baseline output", sample.baseline_output)):
         if text is not None:
             shown.append(SampleText(title, marked_text(text)))

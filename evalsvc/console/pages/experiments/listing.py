@@ -27,7 +27,7 @@ ON_A_PAGE = 25
 COLUMNS = (
     Column("Experiment"),
     Column("State"),
-    Column("In front, by the primary metric", kind="wide"),
+    Column("Leader, by the primary metric", kind="wide"),
     Column("Asked", kind="figure"),
     Column("Cost", kind="figure"),
     Column("Started"),

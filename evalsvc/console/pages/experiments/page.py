@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from evalsvc.accounts.membership import Membership
+from evalsvc.accounts.middleware import MEMBER_STATEMENT_TIMEOUT
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.experiments.knobs import knob_table, knobs_of_configs
 from evalsvc.console.pages.experiments.live.board import SORTS, LiveBoard, live_board_of
@@ -35,7 +36,7 @@ from evalsvc.console.parts.fields import FormField
 from evalsvc.digits import level_text
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.scene import configs_ever
+from evalsvc.experiments.reporting.live.scene import configs_ever, plan_of_board
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
@@ -97,7 +98,7 @@ def live(request: PageRequest, id: int) -> HttpResponse:
         tag = known_tag(look.board, seen)
         is_new = tag is None
         if tag is None:
-            with account_scope(account.pk):
+            with account_scope(account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
                 tag = BoardTag.read(look.board)
             remember_tag(look.board, tag)
     if (answer := _answer(tag, seen, known_html(look, tag))) is not None:
@@ -105,14 +106,14 @@ def live(request: PageRequest, id: int) -> HttpResponse:
     with turn(look):
         drawn = known_html(look, tag)
         if drawn is None:
-            with account_scope(account.pk):
+            with account_scope(account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
                 drawn = _draw(request, look, tag if is_new else BoardTag.read(look.board))
     return _answer(drawn.tag, None, drawn) or HttpResponse(status=204)
 
 
 def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
     """Draw the part that moves, and keep it with its tag: what is drawn is read after the tag, so it is never older."""
-    plan = get_plan(account=request.visitor.account, id=look.board[1], with_dataset=False)
+    plan = plan_of_board(account_id=look.board[0], id=look.board[1])
     ever = configs_ever(plan)
     context = _shared(request, plan, _board(plan, ever, look), ever, tag, look)
     drawn = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))

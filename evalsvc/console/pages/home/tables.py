@@ -47,7 +47,7 @@ FAILURES = (
 )
 RUNNING = (
     Column("Experiment", kind="wide"),
-    Column("In front"),
+    Column("Leader"),
     Column("Estimate"),
     Column("Asked", kind="figure"),
     Column("Cost", kind="figure"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
@@ -23,11 +24,16 @@ def metric_view(
     watched: WatchedIntervals | None = None,
     *,
     clusters: Counted,
+    wide: Sequence[str] | None = None,
 ) -> dict[str, object]:
-    """Return one metric of one config: its estimate with both intervals, and beside it what is only shown."""
+    """Return one metric of one config: its estimate with both intervals, and beside it what is only shown.
+
+    `wide` are the warnings about the metric's range, for who has looked through the scores of all configs already.
+    """
     tally = tally_in(plan, config, metric, sums)
     counted = clusters.get((config.pk, metric.name))
     found = figures(plan, metric, tally, watched, counted)
+    range_warnings = wide_in(metric, sums.values()) if wide is None else wide
     decision, reason = decision_of(plan, metric, tally, watched)
     return {
         "type": metric.kind.name,
@@ -40,7 +46,7 @@ def metric_view(
         **found,
         "strategy": metric.strategy,
         "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
-        "warnings": [*found["warnings"], *design_warnings(plan, config), *wide_in(metric, sums.values())],
+        "warnings": [*found["warnings"], *design_warnings(plan, config), *range_warnings],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
         "decision_interval": decision,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.ranges import wide_in
 from evalsvc.experiments.inference.clusters.counting import (
     MOST_WATCHED,
     Counted,
@@ -18,11 +19,18 @@ from evalsvc.experiments.inference.estimates import Tally, needs_series, tally_o
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.inference.watched import WatchedIntervals, watch
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.projects.models import Experiment
+from evalsvc.rest.problems import NotFound
 from evalsvc.stats.pairs.common import between
+from evalsvc.tenancy.scope import current_role
 
 Scope = Aggregate.Scope
 Aggregates = Mapping[tuple[int, str, str], Aggregate]
 # What a board reads each second is written as SQL: Django would take longer to write it than PostgreSQL to answer.
+PLAN = """
+SELECT p.*, x.name AS experiment_name FROM experiments_experimentplan p
+JOIN projects_experiment x ON x.id = p.experiment_id WHERE p.account_id = %s AND p.experiment_id = %s
+"""
 EVER = "SELECT * FROM experiments_config WHERE experiment_id = %s ORDER BY arrival"
 AGGREGATES = "SELECT * FROM experiments_aggregate WHERE config_id = ANY (%s)"
 
@@ -40,6 +48,9 @@ class Scene:
     watched: Mapping[tuple[int, str], WatchedIntervals]
     ever: Sequence[Config]
     """Those that are deleted, too."""
+    tallies: Mapping[tuple[int, str], Tally]
+    wide: Mapping[str, Sequence[str]]
+    """The warnings of each metric whose range is too wide for its scores."""
     clusters: Counted = field(default_factory=dict)
     paired_clusters: CountedPairs = field(default_factory=dict)
 
@@ -50,24 +61,36 @@ class Scene:
 
     def tally(self, config: Config, metric: Metric) -> Tally:
         """Return what is known of a metric of a config."""
-        return tally_in(self.plan, config, metric, self.sums)
+        return self.tallies[config.pk, metric.name]
+
+
+def plan_of_board(*, account_id: int, id: int) -> ExperimentPlan:
+    """Return the plan of a board, with the id and the name of its experiment; NotFound for a foreign one."""
+    plan = next(iter(ExperimentPlan.objects.raw(PLAN, [account_id, id])), None)
+    if plan is None:
+        raise NotFound()
+    plan.experiment = Experiment.from_db(current_role(), ["id", "name"], [plan.pk, plan.experiment_name])
+    return plan
 
 
 def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
     """Read what a live view shows; of pairs of configs the sums alone, until `with_pairs` has read the others."""
     every = configs_ever(plan) if ever is None else ever
     configs = [config for config in every if config.state != Config.State.DELETED]
-    rows = Aggregate.objects.raw(AGGREGATES, [[config.pk for config in configs]])
+    rows = list(Aggregate.objects.raw(AGGREGATES, [[config.pk for config in configs]]))
+    sums = {(row.config_id, row.metric, row.scope): row for row in rows}
     metrics = [Metric.from_json(row) for row in plan.metrics]
     primary = primary_metric(plan)
     return Scene(
         plan,
         configs,
         metrics,
-        {(row.config_id, row.metric, row.scope): row for row in rows},
+        sums,
         read_sums(plan.pk) if is_pairable(primary) else {},
         watched_in(plan, configs, metrics),
         every,
+        {(config.pk, one.name): tally_in(plan, config, one, sums) for config in configs for one in metrics},
+        {one.name: wide_in(one, rows) for one in metrics},
         count_clusters(plan, configs, metrics, most=MOST_WATCHED),
     )
 

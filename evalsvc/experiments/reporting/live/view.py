@@ -145,7 +145,13 @@ def _config_view(
     plan, sums = scene.plan, scene.sums
     metrics = {
         metric.name: metric_view(
-            plan, config, metric, sums, scene.watched.get((config.pk, metric.name)), clusters=scene.clusters
+            plan,
+            config,
+            metric,
+            sums,
+            scene.watched.get((config.pk, metric.name)),
+            clusters=scene.clusters,
+            wide=scene.wide[metric.name],
         )
         for metric in scene.metrics
     }
