@@ -23,9 +23,10 @@ SELECT c.relname::text, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = 
 WHERE c.relname LIKE 'ix\\_request\\_new%'
 """
 PARTITIONS = f"SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = '{TABLE}'::regclass"
+# For this writer, that is: it also waits a moment for whoever reads, and so for who asks this.
 WAITING = """
-SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
-  AND query LIKE 'CREATE INDEX CONCURRENTLY%'
+SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%%'
+  AND %s = ANY (pg_blocking_pids(pid))
 """
 
 
@@ -67,7 +68,8 @@ def held_up(database: Database, owner: psycopg.Connection[Any]) -> Iterator[int]
         with database.connect("owner") as writer, writer.transaction():
             writer.execute(WRITE)
             adding = pool.submit(add, database)
-            yield wait_until(lambda: (adding.done() and adding.result()) or owner.execute(WAITING).fetchone())[0]
+            pid = writer.info.backend_pid
+            yield wait_until(lambda: (adding.done() and adding.result()) or owner.execute(WAITING, [pid]).fetchone())[0]
         if adding.exception():
             assert isinstance(adding.exception(), psycopg.errors.QueryCanceled)
 
@@ -92,7 +94,7 @@ def test_writers_go_on_while_it_waits_for_one_of_them(database: Database, owner:
 def test_one_that_was_ended_is_made_when_it_is_run_again(database: Database, owner: psycopg.Connection[Any]) -> None:
     with held_up(database, owner) as session:
         owner.execute("SELECT pg_cancel_backend(%s)", [session])
-        wait_until(lambda: not owner.execute(WAITING).fetchone())
+        wait_until(lambda: owner.execute("SELECT pg_blocking_pids(%s) = '{}'", [session]).fetchone() == (True,))
     assert False in dict(owner.execute(INDEXES).fetchall()).values()
 
     add(database)
