@@ -36,7 +36,14 @@ def extend_dataset(
         if newest.n_examples + len(added) > min(MAX_KEPT, settings.MAX_EXAMPLES):
             raise Invalid(FieldError("/examples", f"The dataset has {newest.n_examples} examples: upload a version."))
         rows = list_examples(account=account, version=newest).iterator(chunk_size=500)
-        return add_version(account=account, dataset=dataset, rows=_joined(rows, added), format="json", actor=actor)
+        return add_version(
+            account=account,
+            dataset=dataset,
+            rows=_joined(rows, added),
+            format="json",
+            actor=actor,
+            may_go_back=True,
+        )
 
 
 def _joined(kept: Iterable[Example], added: Sequence[ExampleRow]) -> Iterator[ExampleRow]:

@@ -57,7 +57,6 @@ class DatasetVersion(TenantModel):
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=["dataset", "number"], name="uq_dataset_version_number"),
-            models.UniqueConstraint(fields=["dataset", "content_hash"], name="uq_dataset_version_content"),
             models.CheckConstraint(condition=Q(number__gte=1), name="ck_dataset_version_counts_from_one"),
             models.CheckConstraint(condition=Q(n_examples__gte=1), name="ck_dataset_version_not_empty"),
         )

@@ -40,14 +40,24 @@ def create_dataset(
 
 
 def add_version(
-    *, account: Account, dataset: Dataset, rows: Iterable[ExampleRow], format: str, actor: str
+    *,
+    account: Account,
+    dataset: Dataset,
+    rows: Iterable[ExampleRow],
+    format: str,
+    actor: str,
+    may_go_back: bool = False,
 ) -> tuple[DatasetVersion, bool]:
-    """Add the next version; return the one that holds the same rows, and False, if the dataset has it already."""
+    """Add the next version; return the one that holds the same rows, and False, if the dataset has it already.
+
+    An edit `may_go_back`: only the newest version is in its way, for what an edit takes out again has to be gone from
+    the newest. An upload of what an older version holds, sent again, makes nothing.
+    """
     with account_scope(account.pk):
         version_id = new_version_id()
         stored = store_rows(account_id=account.pk, version_id=version_id, rows=rows)
         locked = Dataset.objects.select_for_update().get(account=account, pk=dataset.pk)
-        same = locked.versions.filter(content_hash=stored.content_hash).first()
+        same = _version_with(locked, stored.content_hash, newest_only=may_go_back)
         if same is not None:
             Example.objects.filter(account=account, version_id=version_id)._raw_delete(current_role())
             return same, False
@@ -55,6 +65,12 @@ def add_version(
         number = version.number
         record_audit(account=account, actor=actor, action="dataset.versioned", target=locked.name, number=number)
         return version, True
+
+
+def _version_with(dataset: Dataset, content_hash: str, *, newest_only: bool) -> DatasetVersion | None:
+    """Return the latest version of this content; the dataset is locked."""
+    rows = dataset.versions.filter(content_hash=content_hash).order_by("-number")
+    return (rows.filter(number=dataset.n_versions) if newest_only else rows).first()
 
 
 def freeze(dataset: Dataset, version_id: int, stored: StoredVersion, format: str) -> DatasetVersion:

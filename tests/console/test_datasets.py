@@ -60,6 +60,16 @@ def test_an_edit_is_the_next_version_and_shows_in_the_diff(editor: Visitor, alic
     assert wrong.status_code == 422 and 'id="e-metadata"' in wrong.content.decode()
 
 
+def test_an_example_that_was_added_can_be_left_out_again(editor: Visitor, alice: Caller) -> None:
+    dataset = make_dataset(alice, [{"id": "a", "input": "one"}])
+    add, leave_out = f"datasets/{dataset}/edit", f"datasets/{dataset}/edit?key=b"
+    assert editor.post(add, id="b", input="private", keep="1").status_code == 302
+    assert editor.post(leave_out, input="private", remove="1").headers["Location"].endswith("version=3")
+    newest = ok(alice.get(f"/v1/datasets/{dataset}"))["dataset"]["version"]
+    assert (newest["number"], newest["n_examples"]) == (3, 1)
+    assert "private" not in editor.text(f"datasets/{dataset}")
+
+
 def test_a_dataset_is_deleted_by_its_name_only(editor: Visitor, alice: Caller) -> None:
     dataset = make_dataset(alice, n=3)
     name = ok(alice.get(f"/v1/datasets/{dataset}"))["dataset"]["name"]

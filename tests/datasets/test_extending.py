@@ -55,3 +55,24 @@ def test_what_is_no_example_adds_nothing(alice: Caller) -> None:
     with pytest.raises(Invalid):
         extend(alice, id, {"expected": "without an input"})
     assert len(ok(alice.get(f"/v1/datasets/{id}/versions"))["versions"]) == 1
+
+
+def test_what_an_older_version_holds_can_be_the_newest_again(alice: Caller) -> None:
+    both = [{"id": "a", "input": "one"}, {"id": "b", "input": "two"}]
+    id = make_dataset(alice, both)
+    ok(alice.post(f"/v1/datasets/{id}/versions", {"examples": both[:1]}))
+    assert extend(alice, id, both[1]) == (3, True)
+    assert diff(alice, id) == {"added": 1, "removed": 0, "changed": 0, "unchanged": 1}
+
+
+def test_an_upload_of_what_two_versions_hold_is_the_later_one(alice: Caller) -> None:
+    both = [{"id": "a", "input": "one"}, {"id": "b", "input": "two"}]
+    id = make_dataset(alice, both)
+    one = ok(alice.post(f"/v1/datasets/{id}/versions", {"examples": both[:1]}))
+    extend(alice, id, both[1])
+    again = [ok(alice.post(f"/v1/datasets/{id}/versions", {"examples": rows})) for rows in (both, both[:1])]
+    assert [(found["created"], found["version"]["number"]) for found in (one, *again)] == [
+        (True, 2),
+        (False, 3),
+        (False, 2),
+    ]

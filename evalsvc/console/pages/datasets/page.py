@@ -130,7 +130,12 @@ def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
             edit = _edit(request.POST, example)
             rows = edited_rows(account=visitor.account, version=version, edit=edit)
             made, is_new = add_version(
-                account=visitor.account, dataset=version.dataset, rows=rows, format="json", actor=visitor.actor
+                account=visitor.account,
+                dataset=version.dataset,
+                rows=rows,
+                format="json",
+                actor=visitor.actor,
+                may_go_back=True,
             )
         except Problem as problem:
             errors = errors_at(problem, _field_of)
