@@ -69,7 +69,8 @@ def plan_of_board(*, account_id: int, id: int) -> ExperimentPlan:
     plan = next(iter(ExperimentPlan.objects.raw(PLAN, [account_id, id])), None)
     if plan is None:
         raise NotFound()
-    plan.experiment = Experiment.from_db(current_role(), ["id", "name"], [plan.pk, plan.experiment_name])
+    name = plan.experiment_name  # type: ignore[attr-defined]  # A column of the query's own.
+    plan.experiment = Experiment.from_db(current_role(), ["id", "name"], [plan.pk, name])
     return plan
 
 
