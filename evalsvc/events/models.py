@@ -111,7 +111,12 @@ class EventDelivery(TenantModel):
         constraints = (models.UniqueConstraint(fields=["event", "endpoint"], name="uq_event_delivery"),)
         indexes = (
             models.Index(fields=["next_at"], name="ix_event_delivery_due", condition=Q(status="pending")),
-            models.Index(fields=["endpoint", "-created_at"], name="ix_event_delivery_rate"),
+            models.Index(
+                fields=["endpoint", "-created_at"], name="ix_event_delivery_begun", condition=~Q(status="limited")
+            ),
+            models.Index(
+                fields=["endpoint", "-created_at"], name="ix_event_delivery_left_out", condition=Q(status="limited")
+            ),
             models.Index(fields=["account", "-id"], name="ix_event_delivery_list"),
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connections
+from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
@@ -17,23 +18,32 @@ from evalsvc.tenancy.scope import SYSTEM, current_role
 
 LOOKED_AT, LOOKED_BACK = 100, timedelta(days=7)
 """Of an endpoint's deliveries: the newest, and none that is older."""
+MOST_LEFT_OUT = 1000
+"""What the rate limit has left out is counted so far; a busy application has more of it than of all else."""
+# What the rate limit has left out is counted apart: among the newest it would hide what has not arrived.
 STANDINGS = """
 SELECT e.id, e.url, e.is_enabled,
   count(*) FILTER (WHERE d.status = 'delivered'),
   count(*) FILTER (WHERE d.status = 'failed'),
   count(*) FILTER (WHERE d.status = 'pending' AND d.n_attempts > 0),
   count(*) FILTER (WHERE d.status = 'pending' AND d.n_attempts = 0),
-  count(*) FILTER (WHERE d.status = 'limited'),
+  l.n,
   max(d.finished_at) FILTER (WHERE d.status = 'delivered'),
   max(d.at) FILTER (WHERE d.is_missing),
   (array_agg(d.last_status ORDER BY d.at DESC, d.id DESC) FILTER (WHERE d.is_missing))[1],
   (array_agg(d.last_error ORDER BY d.at DESC, d.id DESC) FILTER (WHERE d.is_missing))[1]
-FROM events_eventendpoint e LEFT JOIN LATERAL (
+FROM events_eventendpoint e CROSS JOIN LATERAL (
+  SELECT count(*) AS n FROM (
+    SELECT FROM events_eventdelivery o
+    WHERE o.endpoint_id = e.id AND o.created_at > %s AND o.status = 'limited' LIMIT %s
+  ) left_out
+) l LEFT JOIN LATERAL (
   SELECT o.*, coalesce(o.finished_at, o.first_at) AS at,
     o.status = 'failed' OR o.status = 'pending' AND num_nonnulls(o.last_error, o.last_status) > 0 AS is_missing
-  FROM events_eventdelivery o WHERE o.endpoint_id = e.id AND o.created_at > %s ORDER BY o.created_at DESC LIMIT %s
+  FROM events_eventdelivery o WHERE o.endpoint_id = e.id AND o.created_at > %s AND o.status <> 'limited'
+  ORDER BY o.created_at DESC LIMIT %s
 ) d ON true
-WHERE {which} GROUP BY e.id ORDER BY e.created_at, e.id LIMIT 2000
+WHERE {which} GROUP BY e.id, l.n ORDER BY e.created_at, e.id LIMIT 2000
 """
 # By the partial index of what is under way.
 UNDER_WAY = """
@@ -55,6 +65,7 @@ class EndpointStanding:
     n_retried: int
     n_waiting: int
     n_limited: int
+    """Left out by the rate limit within seven days; of more than MOST_LEFT_OUT, so many."""
     delivered_at: datetime | None
     missing_at: datetime | None
     """When the newest that has not arrived was given up, or was first tried."""
@@ -81,10 +92,15 @@ class EndpointStanding:
 
 
 def endpoint_standings(*, account: Account, now: datetime) -> Sequence[EndpointStanding]:
-    """Return how each endpoint of the account stands, the oldest first. One statement, over at most a hundred each."""
+    """Return how each endpoint of the account stands, the oldest first. One statement, over a bounded number each."""
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(STANDINGS.format(which="e.account_id = %s"), [now - LOOKED_BACK, LOOKED_AT, account.pk])
-        return [EndpointStanding(*row) for row in cursor.fetchall()]
+        return _standings(cursor, "e.account_id = %s", now, account.pk)
+
+
+def _standings(cursor: CursorWrapper, which: str, now: datetime, *given: int) -> list[EndpointStanding]:
+    since = now - LOOKED_BACK
+    cursor.execute(STANDINGS.format(which=which), [since, MOST_LEFT_OUT, since, LOOKED_AT, *given])
+    return [EndpointStanding(*row) for row in cursor.fetchall()]
 
 
 def list_endpoints(*, account: Account) -> QuerySet[EventEndpoint]:
@@ -120,8 +136,7 @@ def deliveries_everywhere(*, now: datetime) -> DeliveriesEverywhere:
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(UNDER_WAY, [now])
         n_new, n_retried, overdue = cursor.fetchone()
-        cursor.execute(STANDINGS.format(which="e.is_enabled"), [now - LOOKED_BACK, LOOKED_AT])
-        found = [EndpointStanding(*row) for row in cursor.fetchall()]
+        found = _standings(cursor, "e.is_enabled", now)
     return DeliveriesEverywhere(
         n_new=n_new,
         n_retried=n_retried,

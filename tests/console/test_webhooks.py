@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import re
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connections
+from django.utils import timezone
 
 from evalsvc.events.models import EventDelivery
+from evalsvc.events.selectors import (
+    LOOKED_AT,
+    LOOKED_BACK,
+    MOST_LEFT_OUT,
+    STANDINGS,
+    deliveries_everywhere,
+    endpoint_standings,
+)
+from evalsvc.tenancy.scope import account_scope
 from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
@@ -18,6 +30,17 @@ from tests.events.shapes import deliveries, new_endpoint, send_test_event, told,
 from tests.factories import ok
 from tests.judges.webhook_server import Server, status
 
+LEFT_OUT = """
+WITH happened AS (
+  INSERT INTO events_outboxevent (id, account_id, type, payload, spread_at)
+  SELECT 'evt_' || replace(gen_random_uuid()::text, '-', ''), e.account_id, 'evaluation.failed', '{}', now()
+  FROM generate_series(1, %s), events_eventendpoint e WHERE e.id = %s RETURNING id, account_id
+)
+INSERT INTO events_eventdelivery
+  (account_id, event_id, endpoint_id, status, n_attempts, first_at, next_at, finished_at, created_at)
+SELECT h.account_id, h.id, e.id, 'limited', 0, now(), now(), now(), now() + interval '1 minute'
+FROM happened h JOIN events_eventendpoint e USING (account_id)
+"""
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 ACTS = ("edit", "rotate", "switch", "test", "again", "delete")
 
@@ -121,6 +144,51 @@ def test_an_older_failure_is_not_forgotten_when_newer_ones_arrive(
     editor.post(f"webhooks/deliveries/{old}/again")
     told()
     assert "delivers again" not in editor.text()
+
+
+def left_out(made: dict[str, Any], n: int) -> None:
+    """Put deliveries behind the newest that the rate limit has left out, as an hour of many failing verdicts does."""
+    with connections["system"].cursor() as cursor:
+        cursor.execute(LEFT_OUT, [n, made["id"]])
+
+
+def test_what_is_left_out_does_not_hide_what_fails(alice: Caller, editor: Visitor, server: Server) -> None:
+    made = refusing(alice, server)
+    left_out(made, 150)
+
+    for path in ("", "webhooks"):
+        assert "does not deliver" in editor.text(path) and "1 being tried again, 150 left out" in editor.text(path)
+    text = editor.text(f"webhooks/{made['id']}")
+    assert "Deliver again what has not arrived" in text and "150 left out" in text
+    said = deliveries_everywhere(now=timezone.now() + timedelta(minutes=1))
+    assert (said.n_failing, said.n_failed) == (1, 0)
+
+
+def test_what_is_left_out_alone_warns(alice: Caller, reader: Visitor, charlie: Caller) -> None:
+    made = new_endpoint(alice)
+    new_endpoint(charlie)
+    send_test_event(alice, made["id"])
+    left_out(made, MOST_LEFT_OUT + 1)
+
+    text = reader.text("webhooks")
+    assert '<span class="badge warn">leaves some out</span>' in text and "1000 or more left out" in text
+    with account_scope(charlie.account.pk):
+        (hers,) = endpoint_standings(account=charlie.account, now=timezone.now())
+    assert hers.n_limited == 0
+
+
+def test_standings_read_no_table_from_end_to_end(alice: Caller, server: Server) -> None:
+    made = new_endpoint(alice)
+    send_test_event(alice, made["id"])
+    left_out(made, 3000)
+    with connections["system"].cursor() as cursor:
+        cursor.execute("ANALYZE events_eventdelivery")
+        since = timezone.now() - LOOKED_BACK
+        asked = (since, MOST_LEFT_OUT, since, LOOKED_AT)
+        cursor.execute("EXPLAIN " + STANDINGS.format(which="e.is_enabled"), asked)
+        plan = " ".join(line for (line,) in cursor.fetchall())
+    assert "ix_event_delivery_begun" in plan and "ix_event_delivery_left_out" in plan
+    assert "Seq Scan on events_eventdelivery" not in plan
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from evalsvc.reports.page.elements import element, joined_parts
 COLUMNS = (
     Column("Address", kind="wide"),
     Column("State"),
-    Column("Not arrived", note="Of its newest hundred deliveries within seven days"),
+    Column("Not arrived", note="Of its newest hundred deliveries within seven days, and what the rate limit left out"),
     Column("Last arrived"),
     Column("What is wrong, and what to do", kind="wide"),
 )

@@ -13,7 +13,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.webhooks.words import Cause, cause_of, cause_of_delivery, standing_words, state_of
+from evalsvc.console.pages.webhooks.words import (
+    Cause,
+    cause_of,
+    cause_of_delivery,
+    left_out_words,
+    standing_words,
+    state_of,
+)
 from evalsvc.console.parts.addresses import address_with, choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
@@ -64,6 +71,7 @@ def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "standing": standing,
         "state": state,
         "tone": tone,
+        "left_out": left_out_words(standing),
         "cause": cause_of(standing.last_status, standing.last_error),
         "fields": [FormField("status", "State", "select", wanted, [("", "all"), *((one, one) for one in STATES)])],
         "deliveries": [shown_delivery(row) for row in found],

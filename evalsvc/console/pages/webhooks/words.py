@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from evalsvc.events.models import EventDelivery
-from evalsvc.events.selectors import EndpointStanding
+from evalsvc.events.selectors import MOST_LEFT_OUT, EndpointStanding
 
 AGAIN = "then deliver again."
 ERRORS = {
@@ -83,13 +83,22 @@ def standing_words(one: EndpointStanding) -> tuple[str, str]:
         return "does not deliver", "bad"
     if one.wants_a_look:
         return "delivers again", "warn"
+    if one.n_limited:
+        return "leaves some out", "warn"
     return ("delivers", "good") if one.n_delivered else ("nothing sent yet", "")
 
 
 def missing_words(one: EndpointStanding) -> str:
     """Say how much of the newest deliveries has not arrived."""
     parts = [(one.n_failed, "given up"), (one.n_retried, "being tried again")]
-    return ", ".join(f"{n} {said}" for n, said in parts if n) or "nothing"
+    said = [f"{n} {what}" for n, what in parts if n] + ([left_out_words(one)] if one.n_limited else [])
+    return ", ".join(said) or "nothing"
+
+
+def left_out_words(one: EndpointStanding) -> str:
+    """Say how many the rate limit has left out."""
+    more = " or more" if one.n_limited == MOST_LEFT_OUT else ""
+    return f"{one.n_limited}{more} left out"
 
 
 def _phrase(status: int) -> str:
