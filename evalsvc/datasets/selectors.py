@@ -112,6 +112,11 @@ def get_example(*, account: Account, version: DatasetVersion, key: str) -> Examp
     return example
 
 
+def has_example(*, account: Account, version: DatasetVersion, key: str) -> bool:
+    """Say whether a version has an example of this id."""
+    return Example.objects.filter(account=account, version=version, key=key).exists()
+
+
 def iterate_examples(
     *, account: Account, version: DatasetVersion, start: int = 0, end: int | None = None
 ) -> Iterator[Example]:

@@ -90,6 +90,12 @@ PROBLEMS = {
         ),
         Code("review_closed", 409, "The review is closed", "Nobody can answer it any more; make another one."),
         Code(
+            "changed_meanwhile",
+            409,
+            "It has changed since you looked",
+            "Look at it as it is now, and make the change again. Nothing was kept.",
+        ),
+        Code(
             "not_finished",
             409,
             "The experiment is still under way",

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import uuid
 from functools import partial
+from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from tests.admin.conftest import HOSTILE
+from tests.admin.conftest import HOSTILE, member
 from tests.conftest import Caller
-from tests.console.conftest import Visitor
+from tests.console.conftest import Visitor, visitor
+from tests.console.forms import unchanged
+from tests.datasets.shapes import at_once
 from tests.factories import make_dataset, ok
 from tests.queries import queries_of
 
 LINES = '{"id": "a", "input": "one", "expected": "1"}\n{"id": "b", "input": "two", "expected": "2"}\n'
+
+
+def edit(person: Visitor, dataset: str, key: str = "", *, version: str = "", **said: str) -> Any:
+    """Send the form of an edit as it is shown, or as it was shown of another version, with what a person enters."""
+    path = f"datasets/{dataset}/edit{f'?key={key}' if key else ''}"
+    shown = unchanged(person.text(path))
+    return person.post(path, **shown | said | ({"version": version} if version else {}))
 
 
 def versions(caller: Caller, dataset: str) -> list[int]:
@@ -48,26 +58,65 @@ def test_a_name_that_is_taken_is_said_at_the_name(editor: Visitor, alice: Caller
 
 def test_an_edit_is_the_next_version_and_shows_in_the_diff(editor: Visitor, alice: Caller) -> None:
     dataset = make_dataset(alice, [{"id": "a", "input": "one", "expected": "1"}, {"id": "b", "input": "two"}])
-    at = f"datasets/{dataset}"
-    assert editor.post(f"{at}/edit?key=a", input="one", expected="first", keep="1").status_code == 302
-    assert editor.post(f"{at}/edit?key=b", input="two", remove="1").status_code == 302
-    assert editor.post(f"{at}/edit", id="c", input="three", metadata='{"k": 1}', keep="1").status_code == 302
+    assert edit(editor, dataset, "a", expected="first", keep="1").status_code == 302
+    assert edit(editor, dataset, "b", remove="1").status_code == 302
+    assert edit(editor, dataset, id="c", input="three", metadata='{"k": 1}', keep="1").status_code == 302
     assert versions(alice, dataset) == [4, 3, 2, 1]
-    text = editor.text(f"{at}", tab="diff", before="1", version="4")
+    text = editor.text(f"datasets/{dataset}", tab="diff", before="1", version="4")
     assert "<strong>1</strong> added, <strong>1</strong> removed, <strong>1</strong> changed, 0 unchanged" in text
     assert "<del>1</del>" in text and "<ins>first</ins>" in text
-    wrong = editor.post(f"{at}/edit", id="d", input="x", metadata="{", keep="1")
+    wrong = edit(editor, dataset, id="d", input="x", metadata="{", keep="1")
     assert wrong.status_code == 422 and 'id="e-metadata"' in wrong.content.decode()
 
 
 def test_an_example_that_was_added_can_be_left_out_again(editor: Visitor, alice: Caller) -> None:
     dataset = make_dataset(alice, [{"id": "a", "input": "one"}])
-    add, leave_out = f"datasets/{dataset}/edit", f"datasets/{dataset}/edit?key=b"
-    assert editor.post(add, id="b", input="private", keep="1").status_code == 302
-    assert editor.post(leave_out, input="private", remove="1").headers["Location"].endswith("version=3")
+    assert edit(editor, dataset, id="b", input="private", keep="1").status_code == 302
+    assert edit(editor, dataset, "b", remove="1").headers["Location"].endswith("version=3")
     newest = ok(alice.get(f"/v1/datasets/{dataset}"))["dataset"]["version"]
     assert (newest["number"], newest["n_examples"]) == (3, 1)
     assert "private" not in editor.text(f"datasets/{dataset}")
+
+
+def test_an_edit_of_an_older_version_is_refused_and_what_was_typed_stays(
+    editor: Visitor, admin: Visitor, alice: Caller
+) -> None:
+    dataset = make_dataset(alice, [{"id": "a", "input": "one"}, {"id": "b", "input": "two"}])
+    edit(admin, dataset, "a", input="one, mended", keep="1")
+    late = edit(editor, dataset, "a", version="1", input="typed", keep="1")
+    text = late.content.decode()
+    assert late.status_code == 409 and versions(alice, dataset) == [2, 1]
+    assert "the newest version has become 2" in text and "typed</textarea>" in text
+    assert "tab=diff&amp;before=1&amp;version=2" in text
+    # Who has read that may keep it: the form is of the newest version now.
+    again = editor.post(f"datasets/{dataset}/edit?key=a", **unchanged(text), keep="1")
+    assert again.status_code == 302 and versions(alice, dataset) == [3, 2, 1]
+
+
+def test_an_example_that_was_left_out_meanwhile_does_not_come_back(
+    editor: Visitor, admin: Visitor, alice: Caller
+) -> None:
+    dataset = make_dataset(alice, [{"id": "a", "input": "one"}, {"id": "b", "input": "two"}])
+    shown = unchanged(editor.text(f"datasets/{dataset}/edit", key="b"))
+    edit(admin, dataset, "b", remove="1")
+    for _ in range(2):
+        late = editor.post(f"datasets/{dataset}/edit?key=b", **shown | {"input": "typed"}, keep="1")
+        assert late.status_code == 409 and "this example is not in it" in late.content.decode()
+        shown = unchanged(late.content.decode())
+        assert shown["input"] == "typed"
+    assert versions(alice, dataset) == [2, 1]
+    assert editor.post(f"datasets/{dataset}/edit", id="c", input="three", keep="1").status_code == 409
+
+
+def test_of_edits_at_once_one_is_kept_and_the_others_are_told(alice: Caller) -> None:
+    dataset = make_dataset(alice, [{"id": "a", "input": "one"}])
+    people = [visitor(member(alice.account, "editor")) for _ in range(4)]
+    shown = unchanged(people[0].text(f"datasets/{dataset}/edit"))
+    answers = at_once(
+        4, lambda i: people[i].post(f"datasets/{dataset}/edit", **shown | {"id": f"n{i}", "input": "x"}, keep="1")
+    )
+    assert sorted(answer.status_code for answer in answers) == [302, 409, 409, 409]
+    assert versions(alice, dataset) == [2, 1]
 
 
 def test_a_dataset_is_deleted_by_its_name_only(editor: Visitor, alice: Caller) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connections
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
@@ -105,3 +107,16 @@ def schema_of(*seen: Any) -> dict[str, Any]:
     for value in seen:
         shape.add(value)
     return shape.schema()
+
+
+def at_once(n: int, verb: Any) -> list[Any]:
+    """Run a call in several threads and return the answers."""
+
+    def run(i: int) -> Any:
+        try:
+            return verb(i)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(n) as pool:
+        return list(pool.map(run, range(n)))

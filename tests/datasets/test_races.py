@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
-from django.db import connections
-
 from tests.conftest import Caller
-from tests.datasets.shapes import lines, n_stored, upload
-
-
-def at_once(n: int, verb: Any) -> list[Any]:
-    """Run a call in several threads and return the answers."""
-
-    def run(i: int) -> Any:
-        try:
-            return verb(i)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(n) as pool:
-        return list(pool.map(run, range(n)))
+from tests.datasets.shapes import at_once, lines, n_stored, upload
 
 
 def test_a_name_goes_to_one_of_two(alice: Caller) -> None:

@@ -21,7 +21,8 @@ from evalsvc.console.parts.confirming import is_confirmed
 from evalsvc.console.parts.fields import FormField, errors_at
 from evalsvc.console.parts.json_fields import read_json_field, shown_json
 from evalsvc.console.parts.tables import page_links, page_number
-from evalsvc.datasets.editing import FIELDS, Edit, edited_rows
+from evalsvc.datasets.editing import FIELDS, Edit
+from evalsvc.datasets.extending import edit_dataset
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import (
     Change,
@@ -29,11 +30,12 @@ from evalsvc.datasets.selectors import (
     get_dataset,
     get_example,
     get_version,
+    has_example,
     list_changes,
     list_examples,
     list_versions,
 )
-from evalsvc.datasets.services import add_version, delete_dataset
+from evalsvc.datasets.services import delete_dataset
 from evalsvc.reports.words import text_of
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
@@ -120,45 +122,64 @@ def shown_change(change: Change) -> dict[str, Any]:
 @console_page(role=EDITOR, once=SENT_TWICE)
 def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Change an example, take it out, or add one: each makes the next version; versions themselves never change."""
-    visitor = request.visitor
-    version = get_version(account=visitor.account, dataset_id=id)
-    key = request.GET.get("key")
-    example = get_example(account=visitor.account, version=version, key=key) if key is not None else None
-    errors: dict[str, str] = {}
-    if request.method == "POST":
-        try:
-            edit = _edit(request.POST, example)
-            rows = edited_rows(account=visitor.account, version=version, edit=edit)
-            made, is_new = add_version(
-                account=visitor.account,
-                dataset=version.dataset,
-                rows=rows,
-                format="json",
-                actor=visitor.actor,
-                may_go_back=True,
-            )
-        except Problem as problem:
-            errors = errors_at(problem, _field_of)
-        else:
-            said = f"That is version {made.number}." if is_new else f"Nothing has changed: it is version {made.number}."
-            messages.success(request, said)
-            return redirect(f"{reverse('console_dataset', args=[id])}?version={made.number}")
-    context = {
-        "dataset": version.dataset,
+    account, key = request.visitor.account, request.GET.get("key")
+    # Of a form that was sent, the version that it shows: the example may be gone from the newest.
+    version = get_version(account=account, dataset_id=id, number=_form_number(request) or None)
+    example = get_example(account=account, version=version, key=key) if key is not None else None
+    if request.method == "GET":
+        return _form(request, version, example)
+    try:
+        edit = _edit(request.POST, example)
+        made, is_new = edit_dataset(
+            account=account,
+            dataset=version.dataset,
+            edit=edit,
+            number=_form_number(request),
+            actor=request.visitor.actor,
+        )
+    except NotFound:
+        raise
+    except Problem as problem:
+        return _form(request, version, example, problem)
+    said = f"That is version {made.number}." if is_new else f"Nothing has changed: it is version {made.number}."
+    messages.success(request, said)
+    return redirect(f"{reverse('console_dataset', args=[id])}?version={made.number}")
+
+
+def _form_number(request: PageRequest) -> int:
+    text = request.POST.get("version", "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _form(
+    request: PageRequest, version: DatasetVersion, example: Example | None, refusal: Problem | None = None
+) -> HttpResponse:
+    """Show the form: where it was refused with what was sent, and the reason."""
+    errors = errors_at(refusal, _field_of) if refusal else {}
+    context: dict[str, Any] = {"dataset": version.dataset, "example": example}
+    before, is_gone = version, False
+    if refusal is not None and refusal.code == "changed_meanwhile":
+        account = request.visitor.account
+        newest = get_version(account=account, dataset_id=version.dataset_id)
+        is_gone = example is not None and not has_example(account=account, version=newest, key=example.key)
+        # Sent again, the form is of the newest version, as its reader knows now; not where its example is gone.
+        version = version if is_gone else newest
+        context |= {"before": before, "newest": newest, "is_gone": is_gone}
+    context |= {
         "version": version,
-        "example": example,
-        "fields": _fields(example, request.POST if errors else {}, errors),
+        "fields": _fields(version, example, request.POST if refusal else {}, errors),
         "refused": errors.get("", ""),
     }
-    return render(request, "console/datasets/edit.html", context, status=422 if errors else 200)
+    return render(request, "console/datasets/edit.html", context, status=refusal.row.status if refusal else 200)
 
 
-def _fields(example: Example | None, sent: Mapping[str, Any], errors: Mapping[str, str]) -> list[FormField]:
-    fields = (
-        []
-        if example
-        else [FormField("id", "Id", value=str(sent.get("id", "")), error=errors.get("id", ""), is_required=True)]
-    )
+def _fields(
+    version: DatasetVersion, example: Example | None, sent: Mapping[str, Any], errors: Mapping[str, str]
+) -> list[FormField]:
+    fields = [FormField("version", "", "hidden", value=f"{version.number}")]
+    if example is None:
+        id = str(sent.get("id", ""))
+        fields.append(FormField("id", "Id", value=id, error=errors.get("id", ""), is_required=True))
     for name in FIELDS:
         now = getattr(example, name) if example else None
         value = now if isinstance(now, str) else "" if now in (None, {}) else shown_json(now)
