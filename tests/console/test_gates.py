@@ -8,6 +8,8 @@ import re
 import shlex
 from typing import Any
 
+import pytest
+
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.main import command_line
 from evalsvc.console.parts.numbers import Number
@@ -82,14 +84,58 @@ def test_runs_of_one_name_stand_together(alice: Caller, reader: Visitor) -> None
 
 def test_the_curl_line_asks_the_same_gate(alice: Caller, reader: Visitor) -> None:
     gate = decided(alice, name="nightly", level=0.9)
-    line = copied(reader.text(f"gates/{gate['id']}"), "curl, with a status for the build")
+    text = reader.text(f"gates/{gate['id']}")
+    line = copied(text, "curl, with a status for the build")
     curl, _, check = line.partition("| tee gate.json |")
     words = shlex.split(curl.replace("\\\n", " "))
 
-    again = ok(alice.post("/v1/gates", json.loads(words[words.index("-d") + 1])))["gate"]
+    again = asked_again(alice, text)
     changes = {"id", "created_at"}
     assert {k: v for k, v in again.items() if k not in changes} == {k: v for k, v in gate.items() if k not in changes}
     assert words[-1] == "http://testserver/v1/gates" and "sys.exit" in check and alice.key not in line
+
+
+def asked_again(caller: Caller, text: str) -> Any:
+    """The decision that the body of the shown line of curl comes to."""
+    curl, _, _ = copied(text, "curl, with a status for the build").partition("| tee gate.json |")
+    words = shlex.split(curl.replace("\\\n", " "))
+    return ok(caller.post("/v1/gates", json.loads(words[words.index("-d") + 1])))["gate"]
+
+
+def test_the_lines_ask_no_easier_question(alice: Caller, reader: Visitor) -> None:
+    gate = decided(alice, attempt=3, min_share=0.95)
+    text = reader.text(f"gates/{gate['id']}")
+    again = asked_again(alice, text)
+
+    assert again["spending"] == gate["spending"] and again["spending"]["attempt"] == 3
+    assert again["pairing"] == gate["pairing"] and again["pairing"]["min_share"] == 0.95
+    assert [one["level_of_ends"] for one in again["rules"]] == [one["level_of_ends"] for one in gate["rules"]]
+    words = shlex.split(copied(text, "evalsvc").replace("\\\n", " "))
+    taken = command_line.commands["gate"].make_context("gate", words[2:], resilient_parsing=False)
+    assert (taken.params["attempt"], taken.params["min_share"]) == (3, 0.95)
+    assert "it cannot say" not in text
+
+
+def test_a_benchmark_counts_the_line_s_candidate_as_the_same(alice: Caller, reader: Visitor) -> None:
+    gate = decided(alice, benchmark="golden", attempt=2)
+    assert asked_again(alice, reader.text(f"gates/{gate['id']}"))["spending"] == gate["spending"]
+
+
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [
+        ({"include_experiments": "none"}, "it cannot say which scores of experiments."),
+        ({"scope": {"app": "shop"}, "include_experiments": "all"}, "the app, which scores of experiments."),
+        ({"since": {"scores": 5}}, "from when on, or how many."),
+    ],
+)
+def test_the_line_asks_about_the_same_history(alice: Caller, reader: Visitor, window: Any, words: str) -> None:
+    evaluate(alice, app="shop")
+    gate = ask(alice, {"history": {"evaluator": "exact-match", **window}}, {"metric": "pass", "at_least": 0.5})
+    text = reader.text(f"gates/{gate['id']}")
+
+    assert asked_again(alice, text)["history"] == gate["history"]
+    assert words in text
 
 
 def test_the_command_is_one_that_the_command_line_takes(alice: Caller, reader: Visitor) -> None:
@@ -127,7 +173,7 @@ def test_one_is_asked_about_what_was_captured(alice: Caller, editor: Visitor) ->
     (gate,) = ok(alice.get("/v1/gates"))["gates"]
     assert answer["Location"] == f"/console/gates/{gate['id']}"
     assert (gate["history"]["n"], gate["history"]["scope"], gate["name"]) == (3, {"app": "shop"}, "traffic")
-    assert "app and the newest scores are in the line below" in editor.text(f"gates/{gate['id']}")
+    assert "it cannot say the app." in editor.text(f"gates/{gate['id']}")
     assert audit_of(alice.account)[0] == ("gate.decided", f"user:{editor.user.pk}")
 
 

@@ -70,6 +70,10 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
               help="watched: may be asked as often as you like while answers come in.")  # fmt: skip
 @click.option("--cluster-by", metavar="metadata.KEY", help="What examples share: intervals are over clusters.")
 @click.option("--benchmark", help="Many candidates are tried on these examples, and each spends of the same error.")
+@click.option("--attempt", type=click.IntRange(min=1),
+              help="Without a benchmark: which candidate this is, counted by you.")  # fmt: skip
+@click.option("--min-share", type=click.FloatRange(0, 1, min_open=True),
+              help="Of the examples of either, so many must be in both; else 0.8.")  # fmt: skip
 @click.option("--name", help="Shown in lists and reports.")
 @click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="For a pull request.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="For a build server.")
@@ -80,7 +84,7 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 def decide_gate(
     *, candidate: str | None, baseline: str | None, history: str | None, rule_texts: tuple[str, ...],
     rules_path: Path | None, level: float | None, covers: str | None, looks: str | None, benchmark: str | None,
-    cluster_by: str | None,
+    cluster_by: str | None, attempt: int | None, min_share: float | None,
     name: str | None, markdown: Path | None, junit: Path | None, html: Path | None, no_wait: bool, report: Report,
     client: Client,
 ) -> None:  # fmt: skip
@@ -102,7 +106,7 @@ def decide_gate(
     subject = {**sides, **({"history": build_evaluator_entry(history)} if history else {})}
     decision = ask_gate(
         api, rules, subject, level=level, covers=covers, looks=looks, cluster_by=cluster_by, benchmark=benchmark,
-        name=name,
+        attempt=attempt, min_share=min_share, name=name,
     )  # fmt: skip
     for path, kind in ((markdown, "md"), (junit, "junit"), (html, "html")):
         if path is not None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsvc.console.parts.calls import KEY, json_word, shell_word
+from evalsvc.evaluations.wire.interval_request import INCLUDED
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.gates.answers import GatedConfig, GateEvidence, RuleResult
+from evalsvc.gates.answers import GatedConfig, GateEvidence, GateSpending, RuleResult
 
 WHOLE = "account"
 """The scope that narrows nothing."""
@@ -15,6 +16,8 @@ OF_ALL = ("source", "higher_is_better", "component", "k", "sample")
 OF_NUMBERS = ("value_range", "binary", "denominator")
 """What metrics without an evaluator say besides: an evaluator's range is known."""
 USUAL = {"higher_is_better": True, "binary": False, "type": "algebraic"}
+DEFAULTS = {"level": 0.95, "looks": "one", "covers": "new_data", "min_share": 0.8}
+WINDOW = {"since": "from when on, or how many", "include_experiments": "which scores of experiments"}
 PROGRAMS = ("answer", "answer_released")
 PASSES = "import json, sys; sys.exit(json.load(sys.stdin)['gate']['outcome'] != 'pass')"
 
@@ -29,21 +32,36 @@ def gate_body(evidence: GateEvidence, *, name: str | None) -> dict[str, Any]:
         body["history"] = _history(evidence)
     body["rules"] = [_rule(rule) for rule in evidence.rules]
     optional = {"level": evidence.level, "looks": evidence.looks, "covers": evidence.covers}
-    usual = {"level": 0.95, "looks": "one", "covers": "new_data"}
-    body |= {key: value for key, value in optional.items() if value != usual[key]}
+    optional |= {"min_share": evidence.pairing.min_share} if evidence.pairing is not None else {}
+    body |= {key: value for key, value in optional.items() if value != DEFAULTS[key]}
     if evidence.cluster_by:
         body["cluster_by"] = evidence.cluster_by
-    if evidence.spending is not None and evidence.spending.benchmark:
-        body["benchmark"] = evidence.spending.benchmark
-    return body
+    return body | _spending(evidence.spending)
+
+
+def _spending(spending: GateSpending | None) -> dict[str, Any]:
+    """Return what makes a gate spend as it did; on a benchmark the service counts, and knows a candidate again."""
+    if spending is None:
+        return {}
+    return {"benchmark": spending.benchmark} if spending.benchmark else {"attempt": spending.attempt}
 
 
 def _history(evidence: GateEvidence) -> dict[str, Any]:
     assert evidence.history is not None  # noqa: S101  the caller has looked
     history = evidence.history
     window = {"scope": history.scope, "since": history.since}
+    scope = next(iter(history.scope)) if isinstance(history.scope, Mapping) else WHOLE
+    if history.include_experiments != INCLUDED[scope]:
+        window["include_experiments"] = history.include_experiments
     named = {"evaluator": history.evaluator_id, "criteria": history.profile_name or None, **window}
     return {key: value for key, value in named.items() if value and value != WHOLE}
+
+
+def unsaid_in_command(body: Mapping[str, Any]) -> str:
+    """Return the parts of a gate's history, in words, that `evalsvc gate` has no option for."""
+    history = body.get("history", {})
+    parts = [f"the {', '.join(history['scope'])}"] if "scope" in history else []
+    return ", ".join([*parts, *(words for name, words in WINDOW.items() if name in history)])
 
 
 def _rule(rule: RuleResult) -> dict[str, Any]:
@@ -83,7 +101,7 @@ def _rule_text(rule: RuleResult) -> str:
 
 def _options(body: Mapping[str, Any]) -> list[str]:
     names = {"level": "--level", "looks": "--looks", "covers": "--covers", "cluster_by": "--cluster-by"}
-    names |= {"benchmark": "--benchmark", "name": "--name"}
+    names |= {"min_share": "--min-share", "benchmark": "--benchmark", "attempt": "--attempt", "name": "--name"}
     return [_option(option, str(body[key])) for key, option in names.items() if key in body]
 
 

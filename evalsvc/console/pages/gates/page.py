@@ -10,7 +10,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.gates.commands import ci_run_command, curl_for_ci, exports, gate_body, gate_command
+from evalsvc.console.pages.gates.commands import (
+    ci_run_command,
+    curl_for_ci,
+    exports,
+    gate_body,
+    gate_command,
+    unsaid_in_command,
+)
 from evalsvc.console.pages.gates.form import ShownGate, shown_gate
 from evalsvc.console.pages.gates.listing import outcome_badge, subject_of
 from evalsvc.console.parts.addresses import page_address
@@ -75,7 +82,7 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
         "run": ci_run_command(evidence, _plan(request, row)),
         "command": gate_command(evidence, name=row.name),
         "curl": curl_for_ci(as_curl(request, ApiCall("POST", "/v1/gates", body=body))),
-        "is_narrowed": bool({"scope", "since"} & body.get("history", {}).keys()),
+        "unsaid": unsaid_in_command(body),
         "level": f"{level_text(evidence.level)}: it passes wrongly in at most {n_wrong:.3g} of 100 cases",
         "call": ApiCall("GET", f"/v1/gates/{row.pk}"),
     }
