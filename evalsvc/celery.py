@@ -102,6 +102,11 @@ app.conf.update(
             "schedule": 60.0,
             "options": {"queue": "system", "expires": 60},
         },
+        "prune_sessions": {
+            "task": "evalsvc.accounts.prune_sessions",
+            "schedule": 60.0,
+            "options": {"queue": "system", "expires": 60},
+        },
     },
 )
 app.steps["worker"].add("evalsvc.evaluations.workers.judging.host:JudgingStep")

@@ -1,8 +1,11 @@
 """Celery tasks: three lines, call a service."""
 
 from celery import shared_task
+from django.db import close_old_connections
+from django.utils import timezone
 
 from evalsvc.accounts.signing_in.mails import MailNotSent, send_reset
+from evalsvc.accounts.signing_in.sessions import prune_sessions
 
 
 # Tried again after 2, 4, 8 … 128 seconds, eight times in all. A mail that is late is asked for again; one that comes
@@ -20,3 +23,11 @@ from evalsvc.accounts.signing_in.mails import MailNotSent, send_reset
 def send_reset_mail(email: str) -> None:
     """Send a link for a new password, if there is such a person."""
     send_reset(email)
+
+
+@shared_task(name="evalsvc.accounts.prune_sessions")
+def run_session_prune() -> int:
+    """Delete sessions that are over."""
+    n = prune_sessions(timezone.now())
+    close_old_connections()
+    return n

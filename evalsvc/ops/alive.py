@@ -30,6 +30,7 @@ PERIODIC = {
     "evalsvc.comparisons.sweep": "sweep_comparisons",
     "evalsvc.events.deliver": "deliver_events",
     "evalsvc.events.prune": "prune_events",
+    "evalsvc.accounts.prune_sessions": "prune_sessions",
     "evalsvc.ops.delete_accounts": "delete_accounts",
 }
 """The tasks that the clock orders, and what they are called in figures."""

@@ -76,6 +76,7 @@ TASKS = (
     "retain",
     "prune_telemetry",
     "prune_events",
+    "prune_sessions",
     "delete_accounts",
     "make_partitions",
     "fold_rollups",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,6 +11,7 @@ import httpx
 import jwt
 import pytest
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.contrib.sessions.models import Session
 from django.test import Client, override_settings
 
 from evalsvc.accounts.models import Account, User
@@ -39,6 +41,34 @@ def test_it_asks_by_state_nonce_and_challenge(ben: Visitor) -> None:
     assert asked["redirect_uri"] == [f"{PUBLIC}{BACK}"], "whatever the Host header says"
     assert asked["code_challenge_method"] == ["S256"] and len(asked["code_challenge"][0]) >= 43
     assert len(asked["nonce"][0]) >= 32 and len(asked["state"][0]) >= 16
+
+
+def test_a_hundred_ways_to_the_provider_from_one_address_are_enough(
+    ben: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each asks the provider, and leaves a session behind, and anybody may follow the link."""
+    monkeypatch.setattr("evalsvc.accounts.access.signin.MAX_FAILURES_PER_IP", 3)
+    address = f"10.3.{uuid.uuid4().int % 250}.{uuid.uuid4().int % 250}"
+    there = Client(REMOTE_ADDR=address)
+    n = Session.objects.count()
+
+    answers = [Client(REMOTE_ADDR=address).get(START) for _ in range(5)]
+
+    assert [one.status_code for one in answers] == [302] * 3 + [429] * 2
+    assert Session.objects.count() == n + 3
+    assert "Too many sign-ins were begun" in answers[-1].content.decode() and int(answers[-1]["Retry-After"]) > 0
+    assert ben.sign_in().status_code == 302, "from elsewhere the door is open"
+    assert there.get(SIGN_IN).status_code == 200, "and for passwords"
+
+
+def test_whoever_comes_in_gives_their_address_its_attempts_back(ben: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An office shares one, and has more than a hundred people."""
+    monkeypatch.setattr("evalsvc.accounts.access.signin.MAX_FAILURES_PER_IP", 2)
+    address = f"10.4.{uuid.uuid4().int % 250}.{uuid.uuid4().int % 250}"
+
+    for _ in range(4):
+        ben.client = Client(REMOTE_ADDR=address)
+        assert ben.sign_in().status_code == 302
 
 
 def test_the_highest_role_counts(ben: Visitor, alice: Caller) -> None:

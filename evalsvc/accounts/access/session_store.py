@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import fields
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -17,12 +18,15 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import connections
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from evalsvc.accounts.models import User
 from evalsvc.accounts.selectors import MembershipRow
 from evalsvc.tenancy.scope import current_role
 
+NOBODYS_SECONDS = 900
+"""A session without a person holds a sign-in that has begun, which is good for ten minutes."""
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 """What it asks of a person is asked below; sessions of any other backend are left to that."""
 MEMBERSHIP = ", ".join(f"m.{field.name}" for field in fields(MembershipRow))
@@ -62,6 +66,18 @@ class SessionStore(DatabaseStore):
         if self._person is not None:
             self._memberships = (self._person.pk, [MembershipRow(*one) for one in orjson.loads(memberships or "[]")])
         return self.decode(data)
+
+    def get_expiry_age(self, **facts: Any) -> int:
+        """Return for how many seconds the session is good: anybody can begin one that is nobody's, so not for long."""
+        seconds: int = super().get_expiry_age(**facts)
+        return seconds if SESSION_KEY in self else min(seconds, NOBODYS_SECONDS)
+
+    def get_expiry_date(self, **facts: Any) -> datetime:
+        """Return until when the session is good."""
+        until: datetime = super().get_expiry_date(**facts)
+        if SESSION_KEY in self:
+            return until
+        return min(until, facts.get("modification", timezone.now()) + timedelta(seconds=NOBODYS_SECONDS))
 
     def take_person(self) -> User | None:
         """Hand out, once, the person whose session this is; None where Django has to decide who it is.

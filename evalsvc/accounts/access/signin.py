@@ -60,6 +60,14 @@ def reset_counters(email: str, ip: str) -> dict[str, int]:
     return {f"signin-mail:{_digest(email.lower())}": MAX_FAILURES, **_counter_of_ip(ip)}
 
 
+def provider_counters(ip: str) -> dict[str, int]:
+    """Return the same for ways to the provider: each asks the provider, and leaves a session behind.
+
+    Not those of passwords: an office whose people all come by the provider would close its door to them.
+    """
+    return {f"signin-provider:{_digest(ip)}": MAX_FAILURES_PER_IP}
+
+
 def _counter_of_ip(ip: str) -> dict[str, int]:
     return {f"signin-ip:{_digest(ip)}": MAX_FAILURES_PER_IP}
 
@@ -107,17 +115,18 @@ def seconds_locked(counters: dict[str, int]) -> int:
 
 
 def clear_failures(counters: dict[str, int]) -> None:
-    """Clear the person's failures after a success.
+    """Clear the first counter after a success.
 
-    The count of the IP address loses only this attempt, because other people may use the same address.
+    The count of the IP address, where it is another, loses only this attempt: other people may use the same address.
     """
-    own, of_ip = counters
+    own, *of_ip = counters
     try:
         with shared_client().pipeline(transaction=True) as pipe:
             pipe.delete(own)
-            # Where it has ended since the attempt, a counter that never ends would come of it.
-            pipe.set(of_ip, 0, ex=LOCK_SECONDS, nx=True)
-            pipe.decr(of_ip)
+            for key in of_ip:
+                # Where it has ended since the attempt, a counter that never ends would come of it.
+                pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)
+                pipe.decr(key)
             pipe.execute()
     except RedisError:
         log.warning("sign-in failures not cleared: Redis does not answer")

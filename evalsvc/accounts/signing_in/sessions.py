@@ -22,11 +22,12 @@ from django.utils import timezone
 from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.models import User
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.tenancy.scope import current_role
+from evalsvc.tenancy.scope import SYSTEM, current_role
 
 SEEN_EVERY_SECONDS = 300
 """A session that is used is noted this often by each process, and in between costs no query."""
 MAX_AGENT = 200
+PRUNED_AT_ONCE, MAX_PORTIONS = 1000, 20
 NOTE = """
 INSERT INTO usersessions_usersession AS s (user_id, session_key, ip, user_agent, created_at, last_seen_at, data)
 VALUES (%s, %s, %s, %s, statement_timestamp(), statement_timestamp(), '{}')
@@ -93,6 +94,22 @@ def end_sessions(*, user: User, but: str | None = None) -> int:
     return _end([key for key in noted | set(_unnoted_of(user)) if key != but])
 
 
+def prune_sessions(now: datetime) -> int:
+    """Delete sessions that are over, with what was noted of them; return how many. A long queue takes several calls."""
+    total = 0
+    for _ in range(MAX_PORTIONS):
+        over = Session.objects.using(SYSTEM).filter(expire_date__lt=now)
+        keys = list(over.order_by("expire_date").values_list("session_key", flat=True)[:PRUNED_AT_ONCE])
+        # Asked again, as one that was used meanwhile is good for longer.
+        n, _ = over.filter(session_key__in=keys).delete()
+        alive = Session.objects.using(SYSTEM).filter(session_key__in=keys).values("session_key")
+        UserSession.objects.using(SYSTEM).filter(session_key__in=keys).exclude(session_key__in=alive).delete()
+        total += n
+        if len(keys) < PRUNED_AT_ONCE:
+            break
+    return total
+
+
 def _end(keys: list[str]) -> int:
     n, _ = Session.objects.filter(session_key__in=keys).delete()
     UserSession.objects.filter(session_key__in=keys).delete()
@@ -100,9 +117,13 @@ def _end(keys: list[str]) -> int:
 
 
 def _unnoted_of(user: User) -> Iterator[str]:
-    """Yield sessions that began before sessions were noted, and were not used since. Only their contents say whose."""
+    """Yield sessions that began before sessions were noted, and were not used since. Only their contents say whose.
+
+    Those of nobody are read with them, and are few: each address may begin some, and they end soon.
+    """
     noted = UserSession.objects.filter(session_key=OuterRef("session_key"))
-    for row in Session.objects.exclude(Exists(noted)).filter(expire_date__gt=timezone.now()).iterator():
+    alive = Session.objects.exclude(Exists(noted)).filter(expire_date__gt=timezone.now())
+    for row in alive.iterator(chunk_size=PRUNED_AT_ONCE):
         if row.get_decoded().get(SESSION_KEY) == str(user.pk):
             yield row.session_key
 

@@ -7,6 +7,7 @@ import logging
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
+from evalsvc.accounts.access.signin import LockedOut, caller_ip, clear_failures, provider_counters, take_attempt
 from evalsvc.accounts.signing_in.provider import (
     ProviderRefused,
     come_back,
@@ -17,7 +18,7 @@ from evalsvc.accounts.signing_in.provider import (
 from evalsvc.accounts.signing_in.roles import admit
 from evalsvc.accounts.signing_in.steps import begin_from_provider
 from evalsvc.console.access import console_message
-from evalsvc.console.pages.signin.views import door_page
+from evalsvc.console.pages.signin.views import door_page, too_many
 from evalsvc.console.parts.addresses import safe_next
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,11 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     if not is_configured():
         raise Http404
     try:
+        take_attempt(provider_counters(caller_ip(request)))
         return go_to_provider(request, then=safe_next(request, reverse("console_home")))
+    except LockedOut as locked:
+        answer = console_message(request, status=429, title="Too many sign-ins were begun", detail=str(locked))
+        return too_many(answer, locked)
     except ProviderRefused as refused:
         return _refused(request, refused)
 
@@ -46,6 +51,7 @@ def from_provider(request: HttpRequest) -> HttpResponse:
     try:
         claims, then = come_back(request)
         user, then = admit(claims), then or reverse("console_home")
+        clear_failures(provider_counters(caller_ip(request)))
         return begin_from_provider(request, user, then=then, is_vouched=vouches_for_factor(claims))
     except ProviderRefused as refused:
         return _refused(request, refused)
