@@ -121,6 +121,41 @@ def test_two_apps_are_compared(alice: Caller, reader: Visitor) -> None:
     assert f"[{number_text(low)}, {number_text(high)}]" in text and "app a against app b" in text
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "Choose an app on both sides"),
+        ({"include_experiments": "none"}, "Choose an app on both sides"),
+        ({"scope.tags.team": "x"}, "Choose an app on both sides"),
+        ({"level": "7", "scope.app": "a"}, "Choose an app on both sides"),
+        ({"scope.app": "b"}, "Choose another app than the one that is shown"),
+    ],
+)
+def test_an_app_is_not_compared_with_what_holds_it(
+    alice: Caller, reader: Visitor, asked: dict[str, str], said: str
+) -> None:
+    """Of overlapping samples the difference looks smaller than it is, and its interval is of independent ones."""
+    insert(alice, MIXED, app="a")
+    insert(alice, MIXED, app="b")
+
+    text = shown(reader, **asked, **{"vs.app": "b"})
+
+    assert said in text and "against app b" not in text
+    assert ("answers the default one" in text) == ("level" in asked)
+
+
+@pytest.mark.parametrize("include", ["", "none", "promoted", "all"])
+def test_both_sides_hold_the_same_of_experiments(alice: Caller, reader: Visitor, include: str) -> None:
+    for app in ("a", "b"):
+        insert(alice, [1.0] * 20 + [0.0] * 20, app=app)
+        insert(alice, [1.0] * 20, app=app, source="experiment")
+
+    text = shown(reader, include_experiments=include, **{"scope.app": "a", "vs.app": "b"})
+
+    panel = text.split('id="h-compared"')[1].split("</section>")[0]
+    assert f'<span class="value">{number_text(0.0)}</span>' in panel.split("Difference")[1]
+
+
 def test_before_is_compared_with_after(alice: Caller, reader: Visitor) -> None:
     insert(alice, MIXED)
 
@@ -196,7 +231,7 @@ def test_it_asks_little(alice: Caller, reader: Visitor) -> None:
         insert(alice, [1.0, 2.0], evaluator_id=f"external:{i}", profile_name="")
 
     assert reader.n_queries("histories") <= 15
-    assert reader.n_queries("histories/one", **NAMES, **{"vs.app": "shop"}) <= 15
+    assert reader.n_queries("histories/one", **NAMES, **{"scope.app": "desk", "vs.app": "shop"}) <= 15
 
 
 def behind(caller: Caller, text: str, first: int, last: int) -> tuple[list[str], int]:

@@ -16,7 +16,10 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("kit", "reader"),
     ("accounts", "reader"),
     ("histories", "reader"),
-    ("histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&vs.app=shop", "reader"),
+    (
+        "histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&scope.app=desk&vs.app=shop",
+        "reader",
+    ),
     ("evaluations", "reader"),
     ("evaluations/{evaluation}", "reader"),
     ("evaluators/toxicity-2026-11-23", "reader"),

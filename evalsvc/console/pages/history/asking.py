@@ -44,6 +44,11 @@ class HistoryQuestion:
     """Whether charts count scores across, rather than time."""
 
     @property
+    def answers_default(self) -> bool:
+        """Say whether the default stands in for what was asked: not where only the other side is refused."""
+        return any(not name.startswith("vs.") for name in self.errors)
+
+    @property
     def pair(self) -> tuple[str, str]:
         """The names that the history goes by."""
         return self.evaluator_id, self.profile_name
@@ -67,11 +72,20 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
     evaluator_id, profile_name, run = _resolved(account, evaluator, profile)
     asked = dict(_asked(request))
     ask, errors = _checked(asked)
-    split_at, refused = moment_choice(request, "vs.before")
-    wrong = {"vs.before": refused} if refused else {}
-    question = HistoryQuestion(evaluator_id, profile_name, run, asked, ask, errors | wrong)
+    split_at, no_moment = moment_choice(request, "vs.before")
     other_app = request.GET.get("vs.app", "")[:255].replace("\0", "")
+    refused = {"vs.before": no_moment, "vs.app": _no_other_app(other_app, ask)}
+    errors |= {name: text for name, text in refused.items() if text}
+    question = HistoryQuestion(evaluator_id, profile_name, run, asked, ask, errors)
     return replace(question, other_app=other_app, split_at=split_at, by_number=request.GET.get("x") == "n")
+
+
+def _no_other_app(name: str, ask: IntervalAsk) -> str:
+    """Say why what is shown cannot be compared with an app: the two must be apart, as independent samples are."""
+    kind, shown = ask.scope or ("", None)
+    if name and kind != "app":
+        return "Choose an app on both sides: what is shown may hold this one's scores too."
+    return "Choose another app than the one that is shown." if name and shown == name else ""
 
 
 def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str, Resolved | None]:
@@ -120,7 +134,8 @@ def question_fields(question: HistoryQuestion, account: Account) -> list[FormFie
         one("include_experiments", "Experiments", "select",
             options=[("", "as the scope"), *((name, INCLUDE_WORDS[name]) for name in INCLUDE)]),
         FormField("x", "Across", "select", "n" if question.by_number else "", [("", "time"), ("n", "scores so far")]),
-        FormField("vs.app", "Against app", "select", question.other_app, _choices(question.other_app, apps, "nothing")),
+        FormField("vs.app", "Against app", "select", question.other_app, _choices(question.other_app, apps, "nothing"),
+                  error=errors.get("vs.app", "")),
         one("vs.before", "Against before (UTC)", "datetime-local",
             value=f"{question.split_at:%Y-%m-%dT%H:%M}" if question.split_at else ""),
     ]  # fmt: skip

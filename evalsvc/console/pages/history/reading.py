@@ -121,12 +121,13 @@ class Compared:
 
 
 def compare_histories(account: Account, question: HistoryQuestion, shown: HistoryReading) -> Compared | None:
-    """Compare what is shown with another app, or with what was before; None where neither was asked for."""
-    if question.other_app:
+    """Compare what is shown with another app, or with what was before; None where neither is asked for."""
+    if "vs.app" in question.errors:
+        return None
+    if question.other_app and question.ask.scope:
+        _, app = question.ask.scope
         ask = replace(question.ask, scope=("app", question.other_app))
-        scope = question.ask.scope
-        first = f"app {scope[1]}" if scope and scope[0] == "app" else "what is shown"
-        return _compared(first, f"app {question.other_app}", shown, _read_as(account, question, ask))
+        return _compared(f"app {app}", f"app {question.other_app}", shown, _read_as(account, question, ask))
     if question.split_at is not None:
         after = _read_as(account, question, replace(question.ask, since=question.split_at))
         until = first_id(question.split_at)
