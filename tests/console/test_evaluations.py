@@ -63,6 +63,35 @@ def test_what_cannot_be_read_is_told_at_its_field(reader: Visitor, query: Any) -
     assert 'aria-invalid="true"' in answer.content.decode()
 
 
+ODD_YEARS = [
+    {"period": "30d", "until": "0001-01-01T00:00"},
+    {"q": "x", "until": "0001-01-01T00:00"},
+    {"q": "x", "period": "30d", "until": "0001-01-01T00:00"},
+    {"since": "0001-01-01T00:00+14:00"},
+    {"until": "9999-12-31T23:59-14:00"},
+    {"until": "1970-12-31T23:59"},
+    {"since": "2090-01-01T00:00"},
+]
+
+
+@pytest.mark.parametrize("query", ODD_YEARS)
+def test_odd_years_are_told_at_their_field(reader: Visitor, alice: Caller, query: dict[str, str]) -> None:
+    """A period before the first year is none that a computer can write."""
+    (field,) = query.keys() & {"since", "until"}
+    said = "A time of the years from 1971 to 2089."
+
+    page, file = reader.get("evaluations", **query), reader.get("evaluations/export.csv", **query)
+    saved = alice.post("/v1/saved-searches", {"name": "odd", "query": query})
+    traces = reader.get("traces", **{name: text for name, text in query.items() if name != "q"})
+    review = reader.get("reviews/new", of="evaluations", **query)
+
+    assert (page.status_code, file.status_code, saved.status_code) == (422, 422, 422)
+    assert said in page.content.decode()
+    assert {"pointer": f"/query/{field}", "detail": said} in saved.json()["errors"]
+    assert traces.status_code < 500 and said in traces.content.decode()
+    assert review.status_code < 500
+
+
 def test_verdicts_of_a_sample_stand_side_by_side(reader: Visitor, alice: Caller) -> None:
     ids = kept(alice, "exact-match", "pii", input="Q", output="yes", gold_answer="yes")
     page = reader.text("evaluations", evaluator="exact-match-2026-11-01")

@@ -20,6 +20,8 @@ TEXT_PERIOD = "7d"
 """What a search for words looks through where the address names no time."""
 MAX_TEXT_DAYS = 31
 MAX_WORDS = 200
+FIRST_YEAR, LAST_YEAR = 1971, 2089
+"""Of times, as in windows of histories: a period before or behind these may be none that a computer can write."""
 TEXTS = {
     "output": "evaluated_model_output",
     "input": "evaluated_model_input",
@@ -66,6 +68,7 @@ def read_filters(query: Mapping[str, str], now: datetime) -> AskedFilters:
         for name, allowed in CHOICES.items()
         if name in values and values[name] not in allowed
     }
+    errors |= dict(_wrong_times(values))
     if errors:
         return AskedFilters(values, [], errors)
     for name, read in READERS.items():
@@ -102,6 +105,14 @@ def bounds(values: Mapping[str, str], now: datetime) -> tuple[datetime | None, d
     return since, until
 
 
+def _wrong_times(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in ("since", "until"):
+        try:
+            _moment(values, name)
+        except Wrong as exc:
+            yield name, str(exc)
+
+
 def _moment(values: Mapping[str, str], name: str) -> datetime | None:
     if (text := values.get(name)) is None:
         return None
@@ -111,6 +122,8 @@ def _moment(values: Mapping[str, str], name: str) -> datetime | None:
         found = None
     if found is None:
         raise Wrong("A time in UTC, as 2026-11-26T14:30.")
+    if not FIRST_YEAR <= found.year <= LAST_YEAR:
+        raise Wrong(f"A time of the years from {FIRST_YEAR} to {LAST_YEAR}.")
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
