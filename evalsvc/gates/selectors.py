@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import cast
 
 import msgspec
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
+from evalsvc.accounts.selectors import SLACK_SECONDS
 from evalsvc.gates.answers import GateEvidence, GateOut
 from evalsvc.gates.bodies import Outcome
 from evalsvc.gates.models import Gate
 from evalsvc.gates.regressions import with_outputs
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import NotFound
+from evalsvc.tenancy.scope import id_at
 
 
 def list_gates(
-    *, account: Account, outcome: str | None = None, experiment_id: str | None = None, benchmark: str | None = None
+    *,
+    account: Account,
+    outcome: str | None = None,
+    experiment_id: str | None = None,
+    benchmark: str | None = None,
+    since: datetime | None = None,
 ) -> QuerySet[Gate]:
     """Return the gates of an account."""
     rows = Gate.objects.filter(account=account)
+    if since is not None:
+        # Ids grow with time, and are what the index is by.
+        rows = rows.filter(created_at__gte=since, id__gte=id_at(since, back_seconds=SLACK_SECONDS))
     if experiment_id is not None:
         rows = rows.filter(experiment_id=int(experiment_id)) if is_bigint(experiment_id) else rows.none()
     named = {"outcome": outcome, "benchmark": benchmark}

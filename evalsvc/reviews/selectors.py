@@ -179,6 +179,10 @@ def list_links(*, account: Account, review: Review) -> QuerySet[ReviewLink]:
     return ReviewLink.objects.filter(account=account, review=review).order_by("-created_at", "id")
 
 
+MAX_LOOKED_AT = 60
+"""Of how many reviews, the newest that nobody has closed, it is looked at whether they still wait for answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenReview:
     """A review that still waits for answers, and how many of its items have all of theirs."""
@@ -188,8 +192,21 @@ class OpenReview:
 
 
 def open_reviews(*, account: Account, limit: int) -> list[OpenReview]:
-    """Return the newest reviews that are neither closed nor complete. One query."""
-    complete = Count("items", filter=Q(items__n_answered__gte=F("n_answers")))
-    rows = Review.objects.filter(account=account, closed_at=None).annotate(n_complete=complete)
-    rows = rows.filter(n_complete__lt=F("n_items")).order_by("-created_at", "-id")
-    return [OpenReview(row, row.n_complete) for row in rows[:limit]]
+    """Return the newest reviews that are neither closed nor complete, of the newest MAX_LOOKED_AT that are not closed.
+
+    Items are counted of `limit` reviews at a time, until there are enough: two queries in the usual case.
+    """
+    rows = Review.objects.filter(account=account, closed_at=None).order_by("-created_at", "-id")[:MAX_LOOKED_AT]
+    reviews, found = list(rows), list[OpenReview]()
+    for at in range(0, len(reviews), limit):
+        found += _waiting(account, reviews[at : at + limit])
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+def _waiting(account: Account, reviews: Sequence[Review]) -> list[OpenReview]:
+    items = ReviewItem.objects.filter(account=account, review__in=reviews, n_answered__gte=F("review__n_answers"))
+    n_complete = dict(items.values_list("review_id").annotate(Count("pk")))
+    rows = (OpenReview(review, n_complete.get(review.pk, 0)) for review in reviews)
+    return [row for row in rows if row.n_complete < row.review.n_items]

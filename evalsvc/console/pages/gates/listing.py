@@ -45,7 +45,7 @@ def gates_page(request: PageRequest) -> HttpResponse:
     asked = {"outcome": choice(request, "outcome", OUTCOMES, ""), "benchmark": request.GET.get("benchmark", "")[:100]}
     rows = list_gates(account=account, outcome=asked["outcome"] or None, benchmark=asked["benchmark"] or None)
     found, cursor = page(rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"gates:{account.pk}")
-    today = list_gates(account=account).filter(created_at__gte=now.replace(hour=0, minute=0, second=0, microsecond=0))
+    today = list_gates(account=account, since=now.replace(hour=0, minute=0, second=0, microsecond=0))
     counts = Counter(today.order_by("-id").values_list("outcome", flat=True)[:MOST_OF_TODAY])
     options = [("", "any"), *((one, one) for one in OUTCOMES)]
     context = {
