@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from evalsvc.accounts.signing_in.mails import MailNotSent, send_reset
 from evalsvc.accounts.signing_in.sessions import prune_sessions
+from evalsvc.accounts.signing_in.trail import record_lock
 
 
 # Tried again after 2, 4, 8 … 128 seconds, eight times in all. A mail that is late is asked for again; one that comes
@@ -23,6 +24,14 @@ from evalsvc.accounts.signing_in.sessions import prune_sessions
 def send_reset_mail(email: str) -> None:
     """Send a link for a new password, if there is such a person."""
     send_reset(email)
+
+
+# Not in the request: whoever is somebody has rows written, and the time that takes would tell them from nobody.
+@shared_task(name="evalsvc.accounts.record_lock")
+def record_sign_in_lock(email: str, address: str) -> None:
+    """Write that somebody is locked out, if there is such a person."""
+    record_lock(email, address=address)
+    close_old_connections()
 
 
 @shared_task(name="evalsvc.accounts.prune_sessions")

@@ -13,6 +13,7 @@ from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.test import Client, override_settings
 
 from evalsvc.accounts.signing_in import factors
+from evalsvc.accounts.tasks import record_sign_in_lock
 from tests.admin.conftest import PASSWORD, join, new_user
 from tests.conftest import Caller
 
@@ -45,6 +46,19 @@ def quick_hashes() -> Iterator[None]:
     """Hashes of passwords that take no time: these tests make very many."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield
+
+
+@pytest.fixture(autouse=True)
+def locks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Whose locks workers are told of, and from where; they are written at once."""
+    told: list[tuple[str, str]] = []
+
+    def delay(email: str, address: str) -> None:
+        told.append((email, address))
+        record_sign_in_lock.apply(args=[email, address], throw=True)
+
+    monkeypatch.setattr("evalsvc.accounts.tasks.record_sign_in_lock.delay", delay)
+    return told
 
 
 @dataclass

@@ -7,10 +7,12 @@ import uuid
 
 import pytest
 from django.test import Client
+from kombu.exceptions import OperationalError
 
 from tests.admin.conftest import PASSWORD, new_user
 from tests.conftest import Caller
 from tests.docs.pages import CHECKOUT
+from tests.queries import queries_of
 from tests.signin.conftest import SIGN_IN, YOU, Somebody, is_signed_in, trail_of
 
 TOKEN = re.compile(r'value="\w{64}"|"X-CSRFToken": "\w{64}"')
@@ -57,6 +59,34 @@ def test_ten_failures_close_the_door_for_one_address(
     assert trail_of(alice, ann.user) == ["signin.locked"], "once, however often they go on"
     ann.ip = "10.2.0.1"
     assert ann.sign_in(client=ann.new_browser()).status_code == 302, "from elsewhere the door is open"
+
+
+def test_a_lock_costs_as_much_whether_or_not_there_is_such_a_person(
+    ann: Somebody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No password is hashed any more then, so what is written of somebody would show in the time."""
+    told: list[tuple[str, str]] = []
+    monkeypatch.setattr(AUTHENTICATE, lambda *args, **fields: None)
+    monkeypatch.setattr("evalsvc.accounts.tasks.record_sign_in_lock.delay", lambda *sent: told.append(sent))
+    nobody = Somebody(new_user())
+    nobody.user.email = f"{uuid.uuid4().hex}@example.com"
+
+    def last(somebody: Somebody) -> list[str]:
+        assert [somebody.sign_in("wrong").status_code for _ in range(10)] == [200] * 10
+        return queries_of(lambda: somebody.sign_in("wrong"))
+
+    assert (last(ann), last(nobody)) == ([], [])
+    assert told == [(one.user.email, one.ip) for one in (ann, nobody)]
+
+
+def test_a_lock_holds_where_no_worker_can_be_told(ann: Somebody, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*sent: str) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(AUTHENTICATE, lambda *args, **fields: None)
+    monkeypatch.setattr("evalsvc.accounts.tasks.record_sign_in_lock.delay", away)
+
+    assert [ann.sign_in("wrong").status_code for _ in range(12)] == [200] * 10 + [429] * 2
 
 
 def test_unknown_people_are_locked_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,9 @@ LOCK_SECONDS = 900
 class LockedOut(Exception):
     """The caller has no attempts left."""
 
+    email, address = "", ""
+    """Whose sign-in was tried and from where; empty where it was none."""
+
     def __init__(self, seconds: int, *, is_new: bool) -> None:
         self.seconds, self.is_new = seconds, is_new
         """How long the caller has none left, and whether this is the first attempt that is refused."""

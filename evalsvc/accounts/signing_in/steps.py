@@ -34,7 +34,6 @@ from evalsvc.accounts.membership import VOUCHED_KEY
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.factors import has_factor, take_code
 from evalsvc.accounts.signing_in.library import FACTOR_STAGE
-from evalsvc.accounts.signing_in.trail import record_lock
 
 Found = TypeVar("Found")
 PROVEN = "proven"
@@ -68,8 +67,7 @@ def _tried(
     try:
         take_attempt(counters)
     except LockedOut as locked:
-        if locked.is_new:
-            record_lock(email, address=caller_ip(request))
+        locked.email, locked.address = email, caller_ip(request)
         raise
     found = check()
     if found is not None:

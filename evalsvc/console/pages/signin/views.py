@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
 
 from django.conf import settings
@@ -12,13 +13,16 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
+from kombu.exceptions import OperationalError
 
 from evalsvc.accounts.access.signin import LockedOut
 from evalsvc.accounts.signing_in import provider, steps
 from evalsvc.accounts.signing_in.library import with_library
 from evalsvc.accounts.signing_in.mails import sends_mails
+from evalsvc.accounts.tasks import record_sign_in_lock
 from evalsvc.console.parts.addresses import safe_next
 
+log = logging.getLogger(__name__)
 WRONG = "E-mail address and password do not match, or this person may not sign in."
 WRONG_CODE = "That is not a code that can be used now. An app's code is good once, and for half a minute."
 
@@ -77,7 +81,12 @@ def sent_email(request: HttpRequest) -> str:
 
 
 def too_many(response: HttpResponse, locked: LockedOut) -> HttpResponse:
-    """Say in how many seconds there are attempts again."""
+    """Say in how many seconds there are attempts again; the first refusal of a sign-in is left to a worker to write."""
+    if locked.is_new and locked.email:
+        try:
+            record_sign_in_lock.delay(locked.email, locked.address)
+        except OperationalError:
+            log.warning("a lock is not in the trail: the broker does not answer")
     response.headers["Retry-After"] = str(locked.seconds)
     return response
 

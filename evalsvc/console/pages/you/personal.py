@@ -17,6 +17,7 @@ from evalsvc.accounts.signing_in.factors import has_factor
 from evalsvc.accounts.signing_in.library import with_library
 from evalsvc.accounts.signing_in.steps import proves_themselves
 from evalsvc.console.access import READER, PageRefused, console_message, console_page, looked_at, sign_in_first
+from evalsvc.console.pages.signin.views import too_many
 
 View = Callable[..., HttpResponse]
 NOT_PROVEN = "Nothing was changed: that is not your password, or not a code that can be used now."
@@ -48,7 +49,7 @@ def personal_page(view: View) -> View:
             response = console_message(request, status=refused.status, title=refused.title, detail=refused.detail)
         except LockedOut as locked:
             response = console_message(request, status=429, title="Too many failed attempts", detail=str(locked))
-            response.headers["Retry-After"] = str(locked.seconds)
+            response = too_many(response, locked)
         add_never_cache_headers(response)
         return response
 
