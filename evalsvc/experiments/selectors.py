@@ -44,11 +44,11 @@ def get_experiment(*, account: Account, id: int) -> Experiment:
     return experiment
 
 
-def get_plan(*, account: Account, id: int, lock: bool = False) -> ExperimentPlan:
+def get_plan(*, account: Account, id: int, lock: bool = False, with_dataset: bool = True) -> ExperimentPlan:
     """Return the plan of an experiment; NotFound for a passive one too: it has nothing that runs."""
     rows = ExperimentPlan.objects.filter(account=account, experiment_id=id)
-    beside = rows.select_for_update() if lock else rows.select_related("experiment", "dataset_version__dataset")
-    plan = next(iter(beside), None)
+    beside = ("experiment", "dataset_version__dataset") if with_dataset else ("experiment",)
+    plan = next(iter(rows.select_for_update() if lock else rows.select_related(*beside)), None)
     if plan is None:
         raise NotFound()
     return plan

@@ -36,7 +36,7 @@ from evalsvc.console.parts.fields import FormField
 from evalsvc.digits import level_text
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.scene import configs_ever, plan_of_board
+from evalsvc.experiments.reporting.live.scene import configs_ever
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
@@ -113,7 +113,7 @@ def live(request: PageRequest, id: int) -> HttpResponse:
 
 def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
     """Draw the part that moves, and keep it with its tag: what is drawn is read after the tag, so it is never older."""
-    plan = plan_of_board(account_id=look.board[0], id=look.board[1])
+    plan = get_plan(account=request.visitor.account, id=look.board[1], with_dataset=False)
     ever = configs_ever(plan)
     context = _shared(request, plan, _board(plan, ever, look), ever, tag, look)
     drawn = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))

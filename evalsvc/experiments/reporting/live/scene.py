@@ -19,18 +19,11 @@ from evalsvc.experiments.inference.estimates import Tally, needs_series, tally_o
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.inference.watched import WatchedIntervals, watch
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.projects.models import Experiment
-from evalsvc.rest.problems import NotFound
 from evalsvc.stats.pairs.common import between
-from evalsvc.tenancy.scope import current_role
 
 Scope = Aggregate.Scope
 Aggregates = Mapping[tuple[int, str, str], Aggregate]
 # What a board reads each second is written as SQL: Django would take longer to write it than PostgreSQL to answer.
-PLAN = """
-SELECT p.*, x.name AS experiment_name FROM experiments_experimentplan p
-JOIN projects_experiment x ON x.id = p.experiment_id WHERE p.account_id = %s AND p.experiment_id = %s
-"""
 EVER = "SELECT * FROM experiments_config WHERE experiment_id = %s ORDER BY arrival"
 AGGREGATES = "SELECT * FROM experiments_aggregate WHERE config_id = ANY (%s)"
 
@@ -62,16 +55,6 @@ class Scene:
     def tally(self, config: Config, metric: Metric) -> Tally:
         """Return what is known of a metric of a config."""
         return self.tallies[config.pk, metric.name]
-
-
-def plan_of_board(*, account_id: int, id: int) -> ExperimentPlan:
-    """Return the plan of a board, with the id and the name of its experiment; NotFound for a foreign one."""
-    plan = next(iter(ExperimentPlan.objects.raw(PLAN, [account_id, id])), None)
-    if plan is None:
-        raise NotFound()
-    name = plan.experiment_name  # type: ignore[attr-defined]  # A column of the query's own.
-    plan.experiment = Experiment.from_db(current_role(), ["id", "name"], [plan.pk, name])
-    return plan
 
 
 def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
