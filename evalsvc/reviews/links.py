@@ -67,6 +67,7 @@ def issue_link(
             name=clean_name(name, "/name"),
             public=text.public,
             secret_hash=_hashed(text.secret),
+            issued_by=actor[:120],
             expires_at=timezone.now() + timedelta(seconds=expires_in_seconds),
         )
         record_audit(account=account, actor=actor, action="review_link.issued", target=str(link.pk), review=review.name)

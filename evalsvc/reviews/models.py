@@ -129,6 +129,8 @@ class ReviewLink(TenantModel):
     name = models.CharField(max_length=100)
     public = models.CharField(max_length=24, unique=True, editable=False)
     secret_hash = models.BinaryField(max_length=32, editable=False)
+    issued_by = models.CharField(max_length=120, null=True, editable=False)
+    """Who has made it, as the audit trail names them; null: made before this was kept."""
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())

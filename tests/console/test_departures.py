@@ -6,12 +6,16 @@ import re
 import uuid
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from tests.admin.conftest import join, member, new_user, signed_in
 from tests.conftest import Caller
 from tests.console.conftest import Visitor, visitor
 from tests.console.trail import audit_of
+from tests.reviews.linking import fields_of, queue_of
+from tests.reviews.linking import visitor as visitor_by
+from tests.reviews.shapes import review_of_outputs
 
 GOOD = "a long and good password"
 
@@ -68,6 +72,50 @@ def test_an_admin_who_is_switched_off_lets_nobody_in(admin: Visitor) -> None:
     type(admin.user).objects.using("system").filter(pk=admin.user.pk).update(is_active=False)
 
     assert Client().get(link).status_code == 404
+
+
+def review_link_of(editor: Visitor, review: Any) -> str:
+    sent = {"act": "link", "name": "Dana", "days": "90"}
+    page = editor.post(f"reviews/{review['id']}/act", **sent).content.decode()
+    found = re.search(r"/reviews/[0-9a-f-]{36}/enter/rl_[a-z0-9]{16}\.[A-Za-z0-9_-]{43}", page)
+    assert found
+    return found[0]
+
+
+def removed(admin: Visitor, gone: Visitor, caller: Caller) -> None:
+    admin.post(f"members/{row_of(gone.user, caller)}/remove", confirm=gone.user.email)
+
+
+def made_a_reader(admin: Visitor, gone: Visitor, caller: Caller) -> None:
+    admin.post(f"members/{row_of(gone.user, caller)}", role="reader")
+
+
+def switched_off(admin: Visitor, gone: Visitor, caller: Caller) -> None:
+    type(gone.user).objects.using("system").filter(pk=gone.user.pk).update(is_active=False)
+
+
+@pytest.mark.parametrize("end", [removed, made_a_reader, switched_off])
+def test_an_editor_who_leaves_reads_on_by_no_link_of_theirs(
+    admin: Visitor, editor: Visitor, alice: Caller, end: Any
+) -> None:
+    review, criteria = review_of_outputs(alice)
+    link, path = review_link_of(editor, review), queue_of(review)
+    client = visitor_by({"url": f"http://testserver{link}"})
+    fields = fields_of(client.get(path))
+    others = review_link_of(admin, review)
+    end(admin, editor, alice)
+
+    assert client.get(path).status_code == 302
+    assert client.post(path, fields | {f"q-{criteria['id']}": "pass"}).status_code == 302
+    assert Client().get(link).status_code == 404
+    assert Client().get(others).status_code == 200
+
+
+def test_an_operators_link_needs_no_membership(operator: Visitor, alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    operator.post("accounts", account=str(alice.account.pk))
+
+    assert Client().get(review_link_of(operator, review)).status_code == 200
 
 
 def test_an_operators_invitation_needs_no_membership(operator: Visitor, alice: Caller) -> None:

@@ -10,6 +10,7 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from evalsvc.reviews.models import ReviewLink
+from tests.admin.conftest import key_of
 from tests.conftest import Caller
 from tests.factories import ok
 from tests.rest.shapes import assert_problem
@@ -132,7 +133,13 @@ def switched_off(alice: Caller, review: Any, link: Any) -> None:
     switch_account(account=alice.account, is_on=False, reason="unpaid", actor="operator")
 
 
-@pytest.mark.parametrize("end", [ended, revoked, closed, deleted, switched_off])
+def its_key_revoked(alice: Caller, review: Any, link: Any) -> None:
+    from evalsvc.accounts.services import revoke_key
+
+    revoke_key(account=alice.account, key=key_of(alice), now=timezone.now())
+
+
+@pytest.mark.parametrize("end", [ended, revoked, closed, deleted, switched_off, its_key_revoked])
 def test_it_ends(alice: Caller, end: Any) -> None:
     review, criteria = review_of_outputs(alice)
     link, path = new_link(alice, review), queue_of(review)
@@ -143,6 +150,14 @@ def test_it_ends(alice: Caller, end: Any) -> None:
     assert client.get(path).status_code == 302
     assert client.post(path, fields | {f"q-{criteria['id']}": "pass"}).status_code == 302
     assert Client().get(path_of(link)).status_code == 404
+
+
+def test_one_of_before_issuers_were_kept_lives_on(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    link = new_link(alice, review)
+    row_of(link).update(issued_by=None)
+
+    assert visitor(link).get(queue_of(review)).status_code == 200
 
 
 def test_it_cannot_be_guessed(alice: Caller) -> None:
