@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from functools import partial
 from typing import Any
@@ -127,10 +128,11 @@ def test_a_dataset_is_deleted_by_its_name_only(editor: Visitor, alice: Caller) -
     assert alice.get(f"/v1/datasets/{dataset}").status_code == 404
 
 
-def test_captured_traffic_becomes_a_dataset(editor: Visitor, alice: Caller) -> None:
-    for i, output in enumerate(("right", "wrong")):
+def capture(caller: Caller, *outputs: str, first: int = 0) -> None:
+    """Keep a sample of each output; only `right` passes."""
+    for i, output in enumerate(outputs, first):
         ok(
-            alice.post(
+            caller.post(
                 "/v1/evaluate",
                 {
                     "evaluators": [{"evaluator": "exact-match"}],
@@ -142,12 +144,27 @@ def test_captured_traffic_becomes_a_dataset(editor: Visitor, alice: Caller) -> N
                 },
             )
         )
+
+
+def test_captured_traffic_becomes_a_dataset(editor: Visitor, alice: Caller) -> None:
+    capture(alice, "right", "wrong")
     text = editor.text("datasets/traffic", app="bot", result="fail")
     assert "1 samples" in text and "question 1" in text and "question 0" not in text
     kept = editor.post("datasets/traffic?app=bot&result=fail", name="failures")
     assert kept.status_code == 302
     (made,) = ok(alice.get("/v1/datasets"))["datasets"]
     assert (made["name"], made["samples"]) == ("failures", 1)
+
+
+def test_what_was_shown_of_the_traffic_is_kept_and_not_what_came_since(editor: Visitor, alice: Caller) -> None:
+    capture(alice, "wrong", "wrong")
+    shown = unchanged(editor.text("datasets/traffic", result="fail", period="7", n="2"))
+    capture(alice, "wrong", first=2)
+    kept = editor.post("datasets/traffic?result=fail&period=7&n=2", **shown | {"name": "failures"})
+    assert kept.status_code == 302
+    (made,) = ok(alice.get("/v1/datasets"))["datasets"]
+    lines = b"".join(alice.get(f"/v1/datasets/{made['id']}/jsonl").streaming_content).splitlines()
+    assert sorted(json.loads(line)["input"] for line in lines) == ["question 0", "question 1"]
 
 
 def test_a_reader_changes_nothing_and_a_stranger_finds_nothing(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.accounts.models import Account
@@ -28,6 +28,7 @@ from evalsvc.datasets.selectors import get_dataset, list_datasets
 from evalsvc.datasets.services import create_dataset
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations
+from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_SAMPLES, N_SHOWN, MOST_DATASETS = 500, 20, 200
@@ -36,14 +37,28 @@ PERIODS = (("", "any time"), ("1", "the last day"), ("7", "the last 7 days"), ("
 RESULTS = (("", "any"), ("pass", "passed"), ("fail", "failed"), ("error", "had an error"))
 
 
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Where what is shown ends, so that a form keeps that and not what has come in since."""
+
+    newest: int | None
+    """The latest evaluation that was found: ids come in the order in which rows do, also of what is sent late."""
+    hour: datetime
+    """From which the days of a period are counted back."""
+
+
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def from_traffic(request: PageRequest) -> HttpResponse:
     """Look for samples, show the first, and keep them."""
     account = request.visitor.account
     asked = {name: request.GET.get(name, "").strip() for name in ("app", "evaluator", "result", "period", "n")}
-    filters = filters_of(asked)
-    examples = captured_samples(account, filters, _limit(asked["n"]))
+    until = _until(request)
+    filters = filters_of(asked, until)
+    rows = _found(account, filters, _limit(asked["n"]))
+    if until.newest is None:
+        until = replace(until, newest=max((row.id for row in rows), default=None))
+    examples = captured_samples(account, rows)
     error = ""
     if request.method == "POST":
         try:
@@ -57,6 +72,7 @@ def from_traffic(request: PageRequest) -> HttpResponse:
     context = {
         "fields": _fields(account, asked),
         "n": len(examples),
+        "until": until,
         "rows": [
             shown_row(one["id"], one["input"], one["expected"], one["contexts"], one["metadata"])
             for one in examples[:N_SHOWN]
@@ -68,11 +84,19 @@ def from_traffic(request: PageRequest) -> HttpResponse:
     return render(request, "console/datasets/traffic.html", context, status=422 if error else 200)
 
 
+def _until(request: PageRequest) -> Until:
+    """Return what the sent form carries; of a page that is opened, this hour alone."""
+    newest, hour = (request.POST.get(name, "") for name in ("newest", "hour"))
+    if is_bigint(newest) and hour.isdecimal() and len(hour) < 11:
+        return Until(int(newest), datetime.fromtimestamp(int(hour), UTC))
+    return Until(None, request.visitor.now.replace(minute=0, second=0, microsecond=0))
+
+
 def _limit(text: str) -> int:
     return min(MOST_SAMPLES, max(1, int(text))) if text.isdecimal() and len(text) < 5 else 100
 
 
-def filters_of(asked: Mapping[str, str]) -> list[dict[str, Any]]:
+def filters_of(asked: Mapping[str, str], until: Until) -> list[dict[str, Any]]:
     """Return what was asked for as filters of POST /v1/evaluations/search."""
     filters: list[dict[str, Any]] = []
     for name, column in (("app", "app"), ("evaluator", "evaluator_id")):
@@ -83,19 +107,22 @@ def filters_of(asked: Mapping[str, str]) -> list[dict[str, Any]]:
     elif asked["result"] == "error":
         filters.append({"field": "status", "operation": "eq", "value": "error"})
     if asked["period"] in dict(PERIODS) and asked["period"]:
-        # To the hour, so that the page that keeps finds what the page before it has shown.
-        hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-        since = hour - timedelta(days=int(asked["period"]))
+        since = until.hour - timedelta(days=int(asked["period"]))
         filters.append({"field": "created_at", "operation": "ge", "value": since.isoformat()})
+    if until.newest is not None:
+        filters.append({"field": "id", "operation": "le", "value": str(until.newest)})
     return filters
 
 
-def captured_samples(account: Account, filters: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    """Return the samples whose evaluations meet the filters as examples, the newest first; each once."""
+def _found(account: Account, filters: list[dict[str, Any]], limit: int) -> list[Any]:
     condition = evaluation_condition(filters)
     columns = ("id", "request_id")
-    found = search_evaluations(account=account, condition=condition, limit=limit, columns=columns, shows="nothing")
-    ids = list(dict.fromkeys(row.request_id for row in found.rows))
+    return search_evaluations(account=account, condition=condition, limit=limit, columns=columns, shows="nothing").rows
+
+
+def captured_samples(account: Account, rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the samples of evaluations as examples, in their order; each once."""
+    ids = list(dict.fromkeys(row.request_id for row in rows))
     requests = requests_of(account=account, request_ids=ids, columns=COLUMNS)
     return [_example(id, requests[id]) for id in ids if id in requests and requests[id].input]
 
