@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
+from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.reviews.labelling import keep_labels
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
@@ -128,6 +129,7 @@ def read_said(review: Review, item: ReviewItem, said: Said) -> SaidValues:
     explanation = said.explanation or None
     if explanation and len(explanation) > MAX_EXPLANATION:
         raise Invalid(FieldError("/explanation", f"At most {MAX_EXPLANATION:,} characters."))
+    refuse_nul(explanation, "/explanation")
     if review.kind != Review.Kind.PAIR:
         if said.choice is not None:
             raise Invalid(FieldError("/choice", "Only pairs are answered by a choice; send `answers`."))

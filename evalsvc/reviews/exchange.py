@@ -14,6 +14,7 @@ import orjson
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.datasets.exports import FORMULA_STARTS, chunked, guarded
+from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.reviews.answering import SaidValues, keep_answer, open_review, read_said
 from evalsvc.reviews.content import Content, as_shown, content_of
@@ -171,6 +172,7 @@ def _keep_one(account: Account, review: Review, items: Mapping[str, ReviewItem],
     reviewer = row.get("reviewer", "").strip()
     if not reviewer or len(reviewer) > MAX_IMPORTED_NAME:
         raise Invalid(FieldError("/reviewer", f"Say who has answered, in 1 to {MAX_IMPORTED_NAME} characters."))
+    refuse_nul(reviewer, "/reviewer")
     kept = read_said(review, item, said_in_words(review, row))
     imported = f"{IMPORTED}{reviewer.removeprefix(IMPORTED)}"
     rows = ReviewAnswer.objects.filter(account=account, item=item, reviewer__in={reviewer, imported})

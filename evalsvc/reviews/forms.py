@@ -8,6 +8,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.values import Category
+from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.reviews.answering import Said
 from evalsvc.reviews.content import as_shown, content_of
 from evalsvc.reviews.models import Review, ReviewAnswer
@@ -172,7 +173,7 @@ def _value(question: Question, sent: str) -> dict[str, Any] | None:
                 return {"value_score": float(sent.replace(",", "."))}
             except ValueError:
                 return None
-    if not sent.isdecimal() or int(sent) >= len(question.categories):
+    if not is_bigint(sent) or int(sent) >= len(question.categories):
         return None
     return _sent_for(question.categories[int(sent)])
 

@@ -12,6 +12,7 @@ import msgspec
 
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.values import Category, Given, Value, categories_of, label_value, read_categories
+from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.models import ReviewAnswer
 
@@ -95,6 +96,7 @@ def value_of(question: Question, said: Mapping[str, Any]) -> Value:
     """Return what one answer is worth; raise Invalid for what the question does not take."""
     if len(said.get("value_text") or "") > MAX_SAID_TEXT:
         raise Invalid(FieldError("/value_text", f"At most {MAX_SAID_TEXT:,} characters."))
+    refuse_nul(said.get("value_text"), "/value_text")
     return label_value(question.annotation_type, question.categories, Given(**said))
 
 

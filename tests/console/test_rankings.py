@@ -190,3 +190,12 @@ def test_a_stranger_finds_nothing_and_a_reader_makes_nothing(alice: Caller, read
     assert reader.get("rankings/new").status_code == 403
     assert reader.get(f"rankings/{2**70}").status_code == 404
     assert reader.n_queries(f"rankings/{comparison['id']}") <= 15 and reader.n_queries("rankings") <= 6
+
+
+def test_a_ranking_of_thousands_of_digits_is_none(alice: Caller, editor: Visitor) -> None:
+    made = answered(alice, n=4, right={"good": 3, "bad": 1})
+    digits = "9" * 5000
+    sent = {"experiment": made["id"], "judge": "metric", "who": "accuracy", "previous_id": digits}
+
+    assert editor.post("rankings/new", **sent).status_code == 422
+    assert editor.get("rankings/new", previous=digits).status_code == 404

@@ -119,6 +119,8 @@ def test_no_cell_is_a_formula(alice: Caller) -> None:
         ({"item_id": "x"}, "/rows/0/item_id"),
         ({"reviewer": ""}, "/rows/0/reviewer"),
         ({"reviewer": "x" * 300}, "/rows/0/reviewer"),
+        ({"reviewer": "an\0n"}, "/rows/0/reviewer"),
+        ({"explanation": "a\0b"}, "/rows/0/explanation"),
         ({"answer": "maybe"}, "/rows/0/answers"),
     ],
 )
@@ -132,6 +134,14 @@ def test_it_names_the_row_and_keeps_none(alice: Caller, row: dict[str, str], poi
 
     assert_problem(send_rows(alice, review, text_of_rows([bad, *good[1:]], "jsonl")), "validation_failed", pointer)
     assert report(alice, review)["n_answers_given"] == 0
+
+
+def test_a_text_with_a_nul_is_refused(alice: Caller) -> None:
+    asked = new_criteria(alice, "text_annotation")
+    review = new_review(alice, outputs_of(answered_experiment(alice, 1), "good"), asked)
+    row = {"item_id": items(alice, review)[0]["id"], "reviewer": "ann", f"answer:{asked['name']}": "a\0b"}
+
+    assert_problem(send_rows(alice, review, json.dumps(row)), "validation_failed", "/rows/0/answers/0/value_text")
 
 
 def test_what_is_full_takes_no_more(alice: Caller) -> None:

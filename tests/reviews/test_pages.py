@@ -10,7 +10,7 @@ from django.test import Client
 from tests.admin.conftest import join, new_user, signed_in
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
-from tests.reviews.linking import fields_of, queue_of
+from tests.reviews.linking import fields_of, new_link, queue_of, visitor
 from tests.reviews.shapes import (
     answered_experiment,
     expire_leases,
@@ -227,3 +227,19 @@ def test_one_person_cannot_answer_for_another(alice: Caller) -> None:
     fields["token"] = "6f1f3f1f-0c11-4c55-8a21-5a3b0c7e90b2"
 
     assert "note=late" in member(alice).post(queue_of(review), fields)["Location"]
+
+
+def test_a_nul_is_refused_to_members_and_to_holders_of_links(alice: Caller) -> None:
+    review, criteria = review_of_outputs(alice, 2)
+    for client in (member(alice), visitor(new_link(alice, review))):
+        wrong = answer(client, review, **{f"q-{criteria['id']}": "pass"}, explanation="a\0b")
+        assert 400 <= wrong.status_code < 500
+        assert answer(client, review, **{f"q-{criteria['id']}": "pass"}, explanation="ab").status_code == 303
+
+
+def test_a_place_of_thousands_of_digits_is_no_answer(alice: Caller) -> None:
+    wanted = new_criteria(alice, "categorical")
+    review = new_review(alice, outputs_of(answered_experiment(alice), "good"), wanted)
+
+    assert answer(member(alice), review, **{f"q-{wanted['id']}": "9" * 5000}).status_code == 422
+    assert said(alice, review) == []

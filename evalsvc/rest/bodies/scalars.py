@@ -8,6 +8,8 @@ from datetime import datetime
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
+from evalsvc.rest.problems import FieldError, Invalid
+
 
 def is_bigint(text: str) -> bool:
     """Say whether the text is the id of a row."""
@@ -42,3 +44,9 @@ def read_time(value: object) -> datetime | None:
     except ValueError:
         return None
     return make_aware(moment) if moment is not None and is_naive(moment) else moment
+
+
+def refuse_nul(text: str | None, pointer: str) -> None:
+    """Raise Invalid for a text that holds a NUL character: PostgreSQL takes none."""
+    if text and "\0" in text:
+        raise Invalid(FieldError(pointer, "It holds a NUL character, which no text here does."))

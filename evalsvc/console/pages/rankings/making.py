@@ -26,6 +26,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField, errors_at, filled, sent_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
+from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_EXPERIMENTS = 200
@@ -78,7 +79,9 @@ def new_ranking(request: PageRequest) -> HttpResponse:
 
 def _first_shown(request: PageRequest) -> dict[str, str]:
     """Return what the form begins with: an experiment, or all that an earlier ranking asked for."""
-    if (id := request.GET.get("previous", "")).isdecimal():
+    if id := request.GET.get("previous", ""):
+        if not is_bigint(id):
+            raise NotFound
         return _as_before(get_comparison(account=request.visitor.account, id=int(id)))
     return {"experiment": request.GET.get("experiment", "")[:20], "judge": "metric"}
 
@@ -135,7 +138,7 @@ def _fields(account: Account, previous_id: str) -> tuple[FormField, ...]:
         FormField("baseline", "Against", help="The one config, where each is compared with one."),
         FormField("budget", "Judgements at most", "number"),
         FormField("name", "Name", help="Without it, the experiment's."),
-        *([_taken_over(account, previous_id)] if previous_id.isdecimal() else ()),
+        *([_taken_over(account, previous_id)] if is_bigint(previous_id) else ()),
     )
 
 
