@@ -48,8 +48,8 @@ def test_a_hundred_ways_to_the_provider_from_one_address_are_enough(
 ) -> None:
     """Each asks the provider, and leaves a session behind, and anybody may follow the link."""
     monkeypatch.setattr("evalsvc.accounts.access.signin.MAX_FAILURES_PER_IP", 3)
-    address = f"10.3.{uuid.uuid4().int % 250}.{uuid.uuid4().int % 250}"
-    there = Client(REMOTE_ADDR=address)
+    address = f"10.3.{uuid.uuid4().int % 250}.{uuid.uuid4().int % 20}"
+    there, ben.client = Client(REMOTE_ADDR=address), Client(REMOTE_ADDR=f"{address}1")
     n = Session.objects.count()
 
     answers = [Client(REMOTE_ADDR=address).get(START) for _ in range(5)]
