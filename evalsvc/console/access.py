@@ -207,9 +207,7 @@ def _check(request: PageRequest, role: Member.Role) -> None:
     membership = request.visitor.membership
     if not membership.is_at_least(role):
         raise PageRefused(403, "Your role does not allow it", DETAILS[403])
-    if any("\0" in value for sent in (request.GET, request.POST) for values in sent.lists() for value in values[1]):
-        # PostgreSQL takes no text with one, and no browser's field does.
-        raise PageRefused(400, "This cannot be read", "It holds a NUL character, which no text here does.")
+    refuse_unreadable(request)
     if request.POST.get(ACCOUNT_FIELD, str(membership.account_id)) != str(membership.account_id):
         raise PageRefused(
             409,
@@ -217,6 +215,13 @@ def _check(request: PageRequest, role: Member.Role) -> None:
             f"This form was opened in another account; you are looking at {membership.account_name} now. "
             "Switch back, or open the form again.",
         )
+
+
+def refuse_unreadable(request: HttpRequest) -> None:
+    """Raise PageRefused for an address or a form that no column of text takes."""
+    if any("\0" in value for sent in (request.GET, request.POST) for values in sent.lists() for value in values[1]):
+        # PostgreSQL takes no text with one, and no browser's field does.
+        raise PageRefused(400, "This cannot be read", "It holds a NUL character, which no text here does.")
 
 
 def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import Client
 
+from evalsvc.console.pages.reviews import entering
+from evalsvc.tenancy.scope import APP
 from tests.admin.conftest import join, new_user, signed_in
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
@@ -233,7 +236,8 @@ def test_a_nul_is_refused_to_members_and_to_holders_of_links(alice: Caller) -> N
     review, criteria = review_of_outputs(alice, 2)
     for client in (member(alice), visitor(new_link(alice, review))):
         wrong = answer(client, review, **{f"q-{criteria['id']}": "pass"}, explanation="a\0b")
-        assert 400 <= wrong.status_code < 500
+        assert wrong.status_code == 400 and b"holds a NUL" in wrong.content
+        assert client.get(queue_of(review), {"item": "\0"}).status_code == 400
         assert answer(client, review, **{f"q-{criteria['id']}": "pass"}, explanation="ab").status_code == 303
 
 
@@ -243,3 +247,18 @@ def test_a_place_of_thousands_of_digits_is_no_answer(alice: Caller) -> None:
 
     assert answer(member(alice), review, **{f"q-{wanted['id']}": "9" * 5000}).status_code == 422
     assert said(alice, review) == []
+
+
+def test_a_statement_that_takes_too_long_is_ended(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    review, _ = review_of_outputs(alice)
+    monkeypatch.setattr(entering, "MEMBER_STATEMENT_TIMEOUT", "50ms")
+
+    def slow(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        is_slow = "reviews_reviewitem" in sql
+        return execute("SELECT pg_sleep(5)", None, many, context) if is_slow else execute(sql, params, many, context)
+
+    client = visitor(new_link(alice, review))
+    with connections[APP].execute_wrapper(slow):
+        shown = client.get(queue_of(review))
+    assert shown.status_code == 503
+    assert client.get(queue_of(review)).status_code == 200

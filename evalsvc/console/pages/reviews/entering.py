@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,14 +16,16 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.membership import Membership, memberships_of
+from evalsvc.accounts.middleware import MEMBER_STATEMENT_TIMEOUT
 from evalsvc.accounts.models import Account
-from evalsvc.console.access import looked_at
-from evalsvc.rest.problems import Problem
+from evalsvc.console.access import PageRefused, factor_first, looked_at, refuse_unreadable, sign_in_first
+from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.reviews.links import LinkHolder, holder_of_cookie, holder_of_token, seal_holder
 from evalsvc.reviews.selectors import get_review, has_review
 from evalsvc.tenancy.scope import account_scope
 
 COOKIE = "review_link"
+ReviewerView = Callable[[HttpRequest, uuid.UUID, "Reviewer"], HttpResponse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,44 @@ def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
                     raise FactorFirst(membership)
                 return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, membership is here)
     return None
+
+
+def reviewer_page(view: ReviewerView) -> Callable[[HttpRequest, uuid.UUID], HttpResponse]:
+    """Make a view a page of whoever answers a review, in the transaction of its account: what `console_page` is there.
+
+    Whoever is nobody here is asked to sign in, and a review that is not there for somebody is none.
+    """
+
+    @functools.wraps(view)
+    def answer(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
+        try:
+            return private(_answer(request, id, view))
+        except FactorFirst as first:
+            return private(factor_first(request, first.membership))
+        except PageRefused as refused:
+            return private(queue_message(request, refused.title, refused.detail, refused.status))
+        except Exception as exc:
+            problem = as_problem(exc)
+            if problem is None:
+                raise
+            if isinstance(problem, NotFound):
+                raise Http404 from None
+            return private(queue_refused(request, problem))
+
+    return answer
+
+
+def _answer(request: HttpRequest, id: uuid.UUID, view: ReviewerView) -> HttpResponse:
+    who = reviewer_of(request, id)
+    if who is None:
+        if request.user.is_authenticated:
+            raise Http404
+        return sign_in_first(request)
+    if not who.may_answer:
+        raise PageRefused(403, "You may only look", "Your role in this account is reader. An editor can answer.")
+    refuse_unreadable(request)
+    with account_scope(who.account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
+        return view(request, id, who)
 
 
 def _memberships(request: HttpRequest, here: Membership | None) -> Iterator[Membership]:

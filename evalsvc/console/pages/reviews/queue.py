@@ -9,28 +9,18 @@ import uuid
 from collections.abc import Mapping
 from typing import cast
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from evalsvc.console.access import factor_first, sign_in_first
-from evalsvc.console.pages.reviews.entering import (
-    FactorFirst,
-    Reviewer,
-    private,
-    queue_address,
-    queue_message,
-    queue_refused,
-    reviewer_of,
-)
+from evalsvc.console.pages.reviews.entering import Reviewer, queue_address, reviewer_page
 from evalsvc.console.parts.fields import sent_fields
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.reviews.answering import answer_item, lease_item, skip_item, take_back
 from evalsvc.reviews.forms import item_form, said_in_form
 from evalsvc.reviews.models import ReviewAnswer
 from evalsvc.reviews.selectors import get_review, held_item, own_answer, review_progress
-from evalsvc.tenancy.scope import account_scope
 
 LATE = {"lease_lost": "late", "already_answered": "kept"}
 NOTES = {
@@ -41,32 +31,14 @@ NOTES = {
 
 
 @require_http_methods(["GET", "POST"])
-def review_queue(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
+@reviewer_page
+def review_queue(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
     """Show the next item of a review, or take the answer to one."""
-    try:
-        who = reviewer_of(request, id)
-        if who is None:
-            if request.user.is_authenticated:
-                raise Http404
-            return sign_in_first(request)
-        if not who.may_answer:
-            said = "Your role in this account is reader. An editor can answer."
-            return private(queue_message(request, "You may only look", said, 403))
-        answer = _act(request, id, who) if request.method == "POST" else _show(request, id, who)
-    except FactorFirst as first:
-        return private(factor_first(request, first.membership))
-    except NotFound:
-        raise Http404 from None
-    except Problem as problem:
-        answer = queue_refused(request, problem)
-    return private(answer)
-
-
-def _show(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
-    with account_scope(who.account.pk):
-        # Looking gives out an item, as there is nothing else to look at; asked again it is the same one.
-        row = _again(request, id, who) or lease_item(account=who.account, review_id=id, reviewer=who.name)
-        return _page(request, id, who, row)
+    if request.method == "POST":
+        return _act(request, id, who)
+    # Looking gives out an item, as there is nothing else to look at; asked again it is the same one.
+    row = _again(request, id, who) or lease_item(account=who.account, review_id=id, reviewer=who.name)
+    return _page(request, id, who, row)
 
 
 def _again(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> ReviewAnswer | None:
@@ -116,8 +88,7 @@ def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
         if action == "skip":
             skip_item(account=who.account, review_id=id, item_id=item_id, token=token)
             return _onwards(id, note="skipped")
-        with account_scope(who.account.pk):
-            review = get_review(account=who.account, id=id)
+        review = get_review(account=who.account, id=id)
         said = said_in_form(review, sent)
         revise = "revise" in sent
         answer_item(account=who.account, review_id=id, item_id=item_id, token=token, said=said, revise=revise)
@@ -150,9 +121,8 @@ def _shown_again(
     problem: Invalid,
 ) -> HttpResponse:
     item_id, token = held
-    with account_scope(who.account.pk):
-        row = held_item(account=who.account, review_id=id, reviewer=who.name, item_id=item_id, token=token)
-        return _page(request, id, who, row, sent, tuple(error.detail for error in problem.errors))
+    row = held_item(account=who.account, review_id=id, reviewer=who.name, item_id=item_id, token=token)
+    return _page(request, id, who, row, sent, tuple(error.detail for error in problem.errors))
 
 
 def _onwards(id: uuid.UUID, **query: str) -> HttpResponse:
