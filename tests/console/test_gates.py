@@ -193,6 +193,31 @@ def test_one_is_asked_about_two_configs_and_refused_at_its_field(alice: Caller, 
     assert gate["outcome"] == "pass"
 
 
+def refused_at(answer: Any) -> set[str]:
+    """The fields of a form beside which something is refused."""
+    assert answer.status_code == 422
+    return set(re.findall(r'id="e-(\w+)"', answer.content.decode()))
+
+
+def test_all_that_is_wrong_is_said_at_its_field(alice: Caller, editor: Visitor) -> None:
+    evaluate(alice)
+    sent = {"rule_metric": "pass", "kind": "at_least", "limit": "0.5"}
+
+    both = editor.post("gates/new", **sent, evaluator="exact-match", app="x" * 300, scores="0")
+    assert refused_at(both) == {"app", "scores"}
+    assert refused_at(editor.post("gates/new", **sent, evaluator="exact-match · nobody")) == {"evaluator"}
+    assert refused_at(editor.post("gates/new", **sent, evaluator="exact-match", level="2")) == {"level"}
+
+
+def test_a_config_that_is_its_own_baseline_is_said_there(alice: Caller, editor: Visitor) -> None:
+    made = answered(alice, {"e1"}, {"e2"}, n=4)
+    a, _ = ids(made)
+    sent = {"candidate_experiment": made["id"], "baseline_experiment": made["id"], "candidate_config": a}
+    sent |= {"baseline_config": a, "rule_metric": "accuracy", "kind": "better_by", "limit": "0"}
+
+    assert refused_at(editor.post(f"gates/new?experiment={made['id']}", **sent)) == {"baseline_config"}
+
+
 def test_a_reader_asks_none_and_a_stranger_finds_none(alice: Caller, reader: Visitor, stranger: Visitor) -> None:
     gate = decided(alice, name="nightly")
     experiment = gate["candidate"]["experiment_id"]

@@ -23,7 +23,7 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str], str]] = {
     "verdict": ("playground?from={evaluation}", {"evaluator-0": "exact-match"}, "#h-answers"),
     "refused": ("webhooks/new", {"url": HOOKS}, "main >> text=Choose at least one event"),
     "gate": ("compare?a={candidate}&b={baseline}", {"limit": "1", "looks": "watched"}, "#gate .badge"),
-    "gate-refused": ("compare?a={candidate}&b={baseline}", {}, "main >> text=ask with “however often I ask”"),
+    "gate-refused": ("compare?a={candidate}&b={baseline}", {}, "main >> text=which holds however often you look"),
 }
 FORMS = SHOWN_ONCE | ANSWERS
 

@@ -10,7 +10,7 @@ import msgspec
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.fields import FormField, errors_at, filled
 from evalsvc.console.parts.numbers import Number
 from evalsvc.digits import level_text
 from evalsvc.gates.answers import GateOut, RuleResult
@@ -27,7 +27,11 @@ KINDS = {
     "at_least": "the candidate's value is at least the limit",
     "at_most": "the candidate's value is at most the limit",
 }
-LOOKS = {"one": "one look, now", "watched": "however often I ask"}
+# In the words that a refusal names them by.
+LOOKS = {"one": "one: a single look, now", "watched": "watched: however often I ask"}
+# The last part of a pointer that is named here says which field it is about.
+FIELDS = {name: name for name in ("limit", "level", "looks", "name", "benchmark")}
+FIELDS |= {"rules": "kind", "metric": "rule_metric", **dict.fromkeys(KINDS, "limit")}
 TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 
@@ -147,13 +151,9 @@ def rule_limit(text: str, pointer: str) -> float:
         raise Invalid(FieldError(pointer, "Write a number.")) from None
 
 
-def gate_errors(problem: Problem) -> dict[str, str]:
-    """Return what was wrong by the fields of the form, in the words of its choices."""
-    names = {"metric": "rule_metric", **dict.fromkeys(KINDS, "limit")}
-    found: dict[str, str] = {}
-    for error in problem.errors:
-        last = error.pointer.rpartition("/")[2]
-        name = names.get(last, last if last in ("limit", "level", "looks", "name", "benchmark", "kind") else "")
-        detail = error.detail.replace('`looks: "watched"`', f"“{LOOKS['watched']}”")
-        found[name] = f"{found[name]} {detail}" if name in found else detail
-    return found or {"": problem.detail}
+def gate_errors(problem: Problem, of_subject: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what was wrong by the fields of the form; `of_subject` names those that say what the gate is about."""
+    table = FIELDS | dict(of_subject or {})
+    return errors_at(
+        problem, lambda pointer: next((table[part] for part in reversed(pointer.split("/")) if part in table), "")
+    )

@@ -29,12 +29,12 @@ LIMITS = ("at_least", "at_most")
 EXAMPLE = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.8}]}
 OF_HISTORY = {
     "evaluator": "evaluator",
-    "criteria": "profile",
-    "scores": "scores",
+    "criteria": "evaluator",
+    "history": "evaluator",
     "since": "scores",
-    "app": "app",
     "scope": "app",
 }
+OF_CONFIGS = {"candidate": "candidate_config", "baseline": "baseline_config"}
 
 
 @require_http_methods(["GET", "POST"])
@@ -49,7 +49,7 @@ def new_gate(request: PageRequest) -> HttpResponse:
         body = gate_body_of(request) if plan is not None else _about_history(request)
         gate = decide_about(account=visitor.account, epoch=None, body=body, actor=visitor.actor)
     except Problem as problem:
-        return _form(request, plan, _errors(problem))
+        return _form(request, plan, gate_errors(problem, OF_HISTORY if plan is None else OF_CONFIGS))
     messages.success(request, f"Gate: {gate.outcome}.")
     return redirect("console_gate", id=gate.pk)
 
@@ -89,15 +89,6 @@ def _newest(text: str) -> int:
     if not is_bigint(text):
         raise Invalid(FieldError("/history/since/scores", "Write a whole number."))
     return int(text)
-
-
-def _errors(problem: Problem) -> dict[str, str]:
-    found = gate_errors(problem)
-    for error in problem.errors:
-        names = [OF_HISTORY[part] for part in error.pointer.split("/") if part in OF_HISTORY]
-        if names:
-            found = {names[-1]: error.detail}
-    return found
 
 
 def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str, str]) -> HttpResponse:
