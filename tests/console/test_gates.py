@@ -114,6 +114,7 @@ def test_the_lines_ask_no_easier_question(alice: Caller, reader: Visitor) -> Non
     taken = command_line.commands["gate"].make_context("gate", words[2:], resilient_parsing=False)
     assert (taken.params["attempt"], taken.params["min_share"]) == (3, 0.95)
     assert "it cannot say" not in text
+    assert "<dt>Attempt</dt><dd>number 3:" in text and "None" not in text
 
 
 def test_a_benchmark_counts_the_line_s_candidate_as_the_same(alice: Caller, reader: Visitor) -> None:
