@@ -95,9 +95,11 @@ def annotate(
     created_at: datetime | None = None,
     criteria_field: str = "annotation_criteria_id",
     place: Mapping[str, Any] | None = None,
+    actor: str | None = None,
 ) -> Evaluation:
     """Keep what a person says about a log, trace, span or evaluation, in place of what was said by the same criteria.
 
+    `actor` is who gives it in the console, for the audit trail; what programs send is data, as their scores are.
     `place` says where the label belongs, for things that no evaluation of a log says it of: outputs of experiments.
     Raises Invalid for a criteria (under `criteria_field`) that the account does not have or that is not asked of such
     things, for values that its type does not take, and for an evaluation that is not there.
@@ -128,9 +130,20 @@ def annotate(
             place=place,
         )
         try:
-            return keep_label(account=account, label=label)
+            row = keep_label(account=account, label=label)
         except NotFound:
             raise Invalid(FieldError("/reference", "No such evaluation.")) from None
+        if actor is not None:
+            record_audit(
+                account=account,
+                actor=actor,
+                action="annotation.kept",
+                target=criteria.name,
+                of=of.kind,
+                reference=of.reference,
+                evaluation=str(row.pk),
+            )
+        return row
 
 
 def _resource_errors(of: LabelledThing) -> Iterator[FieldError]:

@@ -14,6 +14,7 @@ from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
 from tests.console.conftest import Visitor
+from tests.console.trail import audit_of
 from tests.factories import make_dataset, make_experiment, ok
 from tests.queries import queries_of
 
@@ -108,6 +109,7 @@ def test_an_answer_is_labelled_in_place(editor: Visitor, alice: Caller) -> None:
     assert answer["Location"] == f"{here}#answer-{output}"
     row = Evaluation.objects.using("system").get(account=alice.account, log_id=f"output-{output}")
     assert (row.passed, str(row.experiment_id)) == (False, made["id"])
+    assert audit_of(alice.account)[0] == ("annotation.kept", f"user:{editor.user.pk}")
     text = "".join(compared(editor, made, page=page) for page in ("1", "2", "3"))
     assert text.count("label: fail") == 1
 

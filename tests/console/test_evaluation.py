@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from typing import Any
 
 import pytest
 
 from evalsvc.console.parts.marking import TextMark, marked_text
-from tests.annotations.shapes import new_criteria
+from tests.annotations.shapes import CRITERIA, new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.evaluations import HOSTILE, hostile_evaluation, is_harmless, kept
+from tests.console.trail import audit_of
 from tests.factories import make_dataset, ok
 from tests.queries import queries_of
 
@@ -81,6 +84,19 @@ def label(person: Visitor, id: str, criteria: Any, **said: str) -> Any:
     return person.post(f"evaluations/{id}/label", criteria=criteria["id"], **said)
 
 
+def revise(caller: Caller, criteria: dict[str, Any], **changed: Any) -> None:
+    """Change a criteria through the API."""
+    kept_fields = ("name", "annotation_type", "resource_types", "categories")
+    body = {name: criteria[name] for name in kept_fields} | changed
+    ok(caller.call("PUT", f"{CRITERIA}/{criteria['id']}", body))
+
+
+def answer_of(person: Visitor, id: str, words: str) -> str:
+    """What the button with these words sends."""
+    (found,) = re.findall(rf'name="value" value="([^"]*)"><bdi>{words}</bdi>', person.text(f"evaluations/{id}"))
+    return html.unescape(found)
+
+
 def test_a_label_is_of_the_log(editor: Visitor, alice: Caller, leak: str) -> None:
     criteria = new_criteria(alice, name="Is it right?")
     answer = label(editor, leak, criteria, value="fail", explanation="It names somebody")
@@ -89,16 +105,37 @@ def test_a_label_is_of_the_log(editor: Visitor, alice: Caller, leak: str) -> Non
     assert answer.status_code == 302
     assert [(one["value_pass"], one["explanation"]) for one in found] == [(False, "It names somebody")]
     assert "label: Is it right?" in editor.text(f"evaluations/{leak}")
+    assert audit_of(alice.account)[0] == ("annotation.kept", f"user:{editor.user.pk}")
 
 
 def test_what_is_asked_of_evaluations_is_of_this_one(editor: Visitor, alice: Caller) -> None:
     (id,) = kept(alice, "pii", output="x")
     criteria = new_criteria(alice, "categorical", name="Tone", categories=TONES, resource_types=["evaluation"])
-    label(editor, id, criteria, value="1")
+    label(editor, id, criteria, value=answer_of(editor, id, "rude"))
     (found,) = ok(alice.get(f"/v1/annotations?type=evaluation&reference={id}"))["annotations"]
 
     assert found["value_text"] == "rude"
     assert "label: Tone" in editor.text(f"evaluations/{id}")
+
+
+def test_a_button_means_what_it_says_when_the_answers_have_another_order(editor: Visitor, alice: Caller) -> None:
+    (id,) = kept(alice, "pii", output="x")
+    criteria = new_criteria(alice, "categorical", name="Tone", categories=TONES, resource_types=["evaluation"])
+    rude = answer_of(editor, id, "rude")
+    revise(alice, criteria, categories=TONES[::-1])
+    assert label(editor, id, criteria, value=rude).status_code == 302
+    (found,) = ok(alice.get(f"/v1/annotations?type=evaluation&reference={id}"))["annotations"]
+    assert found["value_text"] == "rude"
+
+
+def test_an_answer_that_is_offered_no_more_is_refused(editor: Visitor, alice: Caller) -> None:
+    (id,) = kept(alice, "pii", output="x")
+    criteria = new_criteria(alice, "categorical", name="Tone", categories=TONES, resource_types=["evaluation"])
+    rude = answer_of(editor, id, "rude")
+    revise(alice, criteria, categories=TONES[:1])
+    late = label(editor, id, criteria, value=rude)
+    assert late.status_code == 409 and "does not offer this answer any more" in late.content.decode()
+    assert ok(alice.get("/v1/annotations"))["annotations"] == []
 
 
 @pytest.mark.parametrize("value", ["", "maybe", "2"])

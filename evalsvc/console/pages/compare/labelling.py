@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -16,13 +15,15 @@ from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.services import CriteriaFields, annotate, create_criteria
-from evalsvc.annotations.values import Given, LabelledThing, categories_of
+from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.parts.addresses import safe_next
+from evalsvc.console.parts.fields import sent_fields
+from evalsvc.console.parts.labels import read_label
 from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
 from evalsvc.experiments.selectors import get_output, get_plan
 from evalsvc.rest.bodies.scalars import is_bigint
-from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+from evalsvc.rest.problems import NotFound, Problem
 
 MOST_CRITERIA = 50
 FIRST_QUESTION = "Is the answer right?"
@@ -41,18 +42,6 @@ def chosen_criteria(request: PageRequest, found: Sequence[AnnotationCriteria]) -
     return named or next((row for row in found if row.annotation_type == Type.BINARY), next(iter(found), None))
 
 
-def offered_values(criteria: AnnotationCriteria | None) -> list[tuple[str, str]]:
-    """Return the answers that a criteria offers as buttons: value and word; none where one is written."""
-    if criteria is None:
-        return []
-    if criteria.annotation_type == Type.BINARY:
-        return [("pass", "Pass"), ("fail", "Fail")]
-    if criteria.annotation_type in (Type.TEXT, Type.CONTINUOUS):
-        return []
-    found = categories_of(criteria)
-    return [(f"{i}", one.label or f"{one.score:g}") for i, one in enumerate(found)]
-
-
 @require_POST
 @console_page(role=EDITOR)
 def keep_label_here(request: PageRequest) -> HttpResponse:
@@ -67,8 +56,9 @@ def keep_label_here(request: PageRequest) -> HttpResponse:
             account=visitor.account,
             criteria_id=criteria.pk,
             of=LabelledThing(LOG, label_reference(output.pk)),
-            given=_given(criteria, request.POST.get("value", "")),
+            given=read_label(criteria, sent_fields(request)),
             place=label_place(output, key),
+            actor=visitor.actor,
         )
     except Problem as problem:
         messages.error(request, problem.detail)
@@ -83,30 +73,6 @@ def _criteria(account: Account, text: str) -> AnnotationCriteria:
         return get_criteria(account=account, id=uuid.UUID(text))
     except ValueError:
         raise NotFound from None
-
-
-def _given(criteria: AnnotationCriteria, value: str) -> Given:
-    kind = criteria.annotation_type
-    if kind == Type.BINARY:
-        if value not in ("pass", "fail"):
-            raise Invalid(FieldError("/value", "Say pass or fail."))
-        return Given(value_pass=value == "pass")
-    if kind == Type.TEXT:
-        return Given(value_text=value)
-    if kind == Type.CONTINUOUS:
-        return Given(value_score=_number(value))
-    categories: Any = categories_of(criteria)
-    if not value.isdecimal() or len(value) > 3 or int(value) >= len(categories):
-        raise Invalid(FieldError("/value", "Choose one of the answers."))
-    chosen = categories[int(value)]
-    return Given(value_text=chosen.label, value_score=None if chosen.label is not None else chosen.score)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise Invalid(FieldError("/value", "Write a number.")) from None
 
 
 @require_POST

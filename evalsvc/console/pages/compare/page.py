@@ -11,7 +11,7 @@ from django.urls import reverse
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.examples import cards_of
-from evalsvc.console.pages.compare.labelling import chosen_criteria, criteria_for_answers, offered_values
+from evalsvc.console.pages.compare.labelling import chosen_criteria, criteria_for_answers
 from evalsvc.console.pages.compare.selection import SHOWN, Chosen, chosen_of
 from evalsvc.console.pages.compare.slicing import slice_rows
 from evalsvc.console.pages.compare.wording import worded_verdict
@@ -19,6 +19,7 @@ from evalsvc.console.pages.gates.form import gate_fields, shown_gate
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.labels import label_options
 from evalsvc.experiments.inference.compare import difference_view
 from evalsvc.experiments.reporting.side_by_side import compared_examples
 from evalsvc.experiments.selectors import list_plans, names_of_configs
@@ -76,7 +77,7 @@ def _context(request: PageRequest, account: Account, chosen: Chosen) -> dict[str
         "slices": slice_rows(request, chosen) if chosen.examples.by else None,
         "criteria": asked,
         "all_criteria": criteria,
-        "offered": offered_values(asked),
+        "offered": label_options(asked) if asked else [],
         "gate": shown_gate(account, request.GET.get("gate", "")),
         "gate_fields": gate_fields(chosen.metric_names, metric),
         "may_edit": request.visitor.may_edit,

@@ -11,7 +11,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import list_criteria
 from evalsvc.annotations.services import annotate
-from evalsvc.annotations.values import Given, LabelledThing, categories_of
+from evalsvc.annotations.values import LabelledThing
+from evalsvc.console.parts.labels import label_options, read_label
 from evalsvc.datasets.extending import extend_dataset
 from evalsvc.datasets.importers.reading import read_examples
 from evalsvc.datasets.models import DatasetVersion
@@ -23,7 +24,6 @@ from evalsvc.rest.bodies.scalars import read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
 from evaluators.samples import passage_json
 
-Type = AnnotationCriteria.Type
 MAX_CRITERIA = 30
 NEW = "new"
 
@@ -45,14 +45,6 @@ def label_forms(*, account: Account, row: Evaluation) -> list[LabelForm]:
     return [LabelForm(one, one.annotation_type, label_options(one)) for one in asked]
 
 
-def label_options(criteria: AnnotationCriteria) -> list[tuple[str, str]]:
-    """Return what can be chosen, as (value, words)."""
-    if criteria.annotation_type == Type.BINARY:
-        return [("pass", "Pass"), ("fail", "Fail")]
-    found = enumerate(categories_of(criteria))
-    return [(str(i), one.label if one.label is not None else f"{one.score:g}") for i, one in found]
-
-
 def thing_of(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledThing:
     """Return what is labelled: the log, whose label all its evaluations share, else this evaluation alone."""
     may_log = criteria is None or not criteria.resource_types or "log" in criteria.resource_types
@@ -61,37 +53,15 @@ def thing_of(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledTh
     return LabelledThing("evaluation", str(row.pk))
 
 
-def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str]) -> AnnotationCriteria:
-    """Keep what a form says. Raises Invalid for what the criteria does not take."""
+def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str], actor: str) -> AnnotationCriteria:
+    """Keep what a form says. Raises what `read_label` does, and Invalid for what the criteria does not take."""
     wanted = read_uuid(sent.get("criteria", ""))
     criteria = next((one for one in list_criteria(account=account) if one.pk == wanted), None)
     if criteria is None:
         raise Invalid(FieldError("/criteria", "Choose by what to label."))
-    given = _given(criteria, sent.get("value", "").strip(), sent.get("explanation", "").strip() or None)
-    annotate(account=account, criteria_id=criteria.pk, of=thing_of(row, criteria), given=given)
+    given = read_label(criteria, sent)
+    annotate(account=account, criteria_id=criteria.pk, of=thing_of(row, criteria), given=given, actor=actor)
     return criteria
-
-
-def _given(criteria: AnnotationCriteria, value: str, why: str | None) -> Given:
-    match criteria.annotation_type:
-        case Type.BINARY:
-            return Given(value_pass={"pass": True, "fail": False}.get(value), explanation=why)
-        case Type.CONTINUOUS:
-            return Given(value_score=_number(value), explanation=why)
-        case Type.TEXT:
-            return Given(value_text=value, explanation=why)
-    categories = categories_of(criteria)
-    if not value.isdecimal() or len(value) > 4 or int(value) >= len(categories):
-        raise Invalid(FieldError("/value", "Choose one of the answers."))
-    chosen = categories[int(value)]
-    return Given(value_score=chosen.score, value_text=chosen.label, explanation=why)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise Invalid(FieldError("/value", "A number.")) from None
 
 
 def example_of(row: Evaluation, expected: str | None) -> dict[str, Any]:

@@ -110,11 +110,11 @@ def evaluation_page(request: PageRequest, id: int) -> HttpResponse:
 @console_page()
 def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
     """Keep a label."""
-    row = _wanted(request, id)
+    row, visitor = _wanted(request, id), request.visitor
     try:
-        criteria = acts.label_in_form(account=request.visitor.account, row=row, sent=sent_fields(request))
-    except Invalid as problem:
-        return _shown(request, row, label_errors=_words(problem))
+        criteria = acts.label_in_form(account=visitor.account, row=row, sent=sent_fields(request), actor=visitor.actor)
+    except Problem as problem:
+        return _shown(request, row, problem.row.status, label_errors=_words(problem))
     messages.success(
         request, f"Your label by {criteria.name} is kept, in place of the one before it, if there was one."
     )
@@ -131,22 +131,22 @@ def keep_example(request: PageRequest, id: int) -> HttpResponse:
             account=visitor.account, row=row, sent=sent_fields(request), actor=visitor.actor
         )
     except Invalid as problem:
-        return _shown(request, row, dataset_errors=_words(problem))
+        return _shown(request, row, problem.row.status, dataset_errors=_words(problem))
     name = version.dataset.name
     said = f"Added to {name}: version {version.number} has {version.n_examples} examples."
     messages.success(request, said if is_new else f"{name} has this example already, in version {version.number}.")
     return redirect("console_evaluation", row.pk)
 
 
-def _words(problem: Invalid) -> list[str]:
-    return [error.detail for error in problem.errors]
+def _words(problem: Problem) -> list[str]:
+    return [error.detail for error in problem.errors] or [problem.detail]
 
 
 def _wanted(request: PageRequest, id: int) -> Evaluation:
     return get_evaluation(account=request.visitor.account, id=id)
 
 
-def _shown(request: PageRequest, row: Evaluation, **errors: list[str]) -> HttpResponse:
+def _shown(request: PageRequest, row: Evaluation, status: int = 200, **errors: list[str]) -> HttpResponse:
     account, visitor = request.visitor.account, request.visitor
     detail = detail_of(account=account, row=row)
     context: dict[str, Any] = {
@@ -168,4 +168,4 @@ def _shown(request: PageRequest, row: Evaluation, **errors: list[str]) -> HttpRe
             "gold": stored_sample(row.request).gold or "",
             "sent": sent_fields(request),
         }
-    return render(request, "console/evaluations/detail.html", context, status=422 if any(errors.values()) else 200)
+    return render(request, "console/evaluations/detail.html", context, status=status)

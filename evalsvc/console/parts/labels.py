@@ -1,0 +1,65 @@
+"""Labels in forms: what a criteria offers as buttons, and what a sent form says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.values import Category, Given, categories_of
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+
+Type = AnnotationCriteria.Type
+PASS_OR_FAIL = (("pass", "Pass"), ("fail", "Fail"))
+
+
+def label_options(criteria: AnnotationCriteria) -> list[tuple[str, str]]:
+    """Return what can be chosen, as (value, words); nothing where a number or a text is written."""
+    if criteria.annotation_type == Type.BINARY:
+        return list(PASS_OR_FAIL)
+    return [(_value_of(one), _words_of(one)) for one in categories_of(criteria)]
+
+
+def _value_of(category: Category) -> str:
+    # Not its place in the list: somebody may put the list in another order while the page is open.
+    return json.dumps([category.label, category.score], ensure_ascii=False)
+
+
+def _words_of(category: Category) -> str:
+    return category.label if category.label is not None else f"{category.score:g}"
+
+
+def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> Given:
+    """Return what a form says by a criteria: its `value` and `explanation`.
+
+    Raises Invalid for what says nothing, `changed_meanwhile` for an answer that the criteria does not offer any more.
+    """
+    value, why = sent.get("value", "").strip(), sent.get("explanation", "").strip() or None
+    match criteria.annotation_type:
+        case Type.BINARY:
+            if value not in dict(PASS_OR_FAIL):
+                raise Invalid(FieldError("/value", "Say pass or fail."))
+            return Given(value_pass=value == "pass", explanation=why)
+        case Type.CONTINUOUS:
+            return Given(value_score=_number(value), explanation=why)
+        case Type.TEXT:
+            return Given(value_text=value, explanation=why)
+    chosen = _chosen(criteria, value)
+    return Given(value_score=chosen.score, value_text=chosen.label, explanation=why)
+
+
+def _chosen(criteria: AnnotationCriteria, value: str) -> Category:
+    if not value:
+        raise Invalid(FieldError("/value", "Choose one of the answers."))
+    for category in categories_of(criteria):
+        if _value_of(category) == value:
+            return category
+    detail = f"{criteria.name} does not offer this answer any more. Nothing was kept: choose one of those it has now."
+    raise Problem(detail, code="changed_meanwhile")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Invalid(FieldError("/value", "Write a number.")) from None
