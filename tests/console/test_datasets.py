@@ -167,6 +167,15 @@ def test_what_was_shown_of_the_traffic_is_kept_and_not_what_came_since(editor: V
     assert sorted(json.loads(line)["input"] for line in lines) == ["question 0", "question 1"]
 
 
+def test_a_sample_is_the_same_example_by_every_way(editor: Visitor, alice: Caller) -> None:
+    capture(alice, "wrong")
+    (row,) = ok(alice.post("/v1/evaluations/search", {"filters": []}))["evaluations"]
+    editor.post(f"evaluations/{row['id']}/example", dataset="new", name="one", expected="right")
+    (made,) = ok(alice.get("/v1/datasets"))["datasets"]
+    editor.post("datasets/traffic", dataset=made["id"])
+    assert versions(alice, made["id"]) == [1]
+
+
 def test_a_reader_changes_nothing_and_a_stranger_finds_nothing(
     reader: Visitor, stranger: Visitor, alice: Caller
 ) -> None:

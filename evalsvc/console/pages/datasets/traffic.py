@@ -20,6 +20,7 @@ from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.pages.evaluations.listing import evaluator_options
 from evalsvc.console.parts.addresses import uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.captured import COLUMNS, example_of
 from evalsvc.console.parts.fields import FormField
 from evalsvc.datasets.extending import extend_dataset
 from evalsvc.datasets.importers.reading import read_examples
@@ -28,11 +29,11 @@ from evalsvc.datasets.selectors import get_dataset, list_datasets
 from evalsvc.datasets.services import create_dataset
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations
+from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_SAMPLES, N_SHOWN, MOST_DATASETS = 500, 20, 200
-COLUMNS = ("input", "output", "contexts", "gold", "app")
 PERIODS = (("", "any time"), ("1", "the last day"), ("7", "the last 7 days"), ("30", "the last 30 days"))
 RESULTS = (("", "any"), ("pass", "passed"), ("fail", "failed"), ("error", "had an error"))
 
@@ -124,18 +125,8 @@ def captured_samples(account: Account, rows: Sequence[Any]) -> list[dict[str, An
     """Return the samples of evaluations as examples, in their order; each once."""
     ids = list(dict.fromkeys(row.request_id for row in rows))
     requests = requests_of(account=account, request_ids=ids, columns=COLUMNS)
-    return [_example(id, requests[id]) for id in ids if id in requests and requests[id].input]
-
-
-def _example(id: int, row: Any) -> dict[str, Any]:
-    about = {"output": row.output, "app": row.app, "request_id": str(id)}
-    return {
-        "id": f"sample-{id}",
-        "input": row.input,
-        "expected": row.gold,
-        "contexts": row.contexts,
-        "metadata": {name: value for name, value in about.items() if value is not None},
-    }
+    found = [requests[id] for id in ids if id in requests and requests[id].input]
+    return [example_of(one, stored_sample(one).gold) for one in found]
 
 
 def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersion:

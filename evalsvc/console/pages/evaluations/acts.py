@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import list_criteria
 from evalsvc.annotations.services import annotate
 from evalsvc.annotations.values import LabelledThing
+from evalsvc.console.parts.captured import example_of
 from evalsvc.console.parts.labels import label_options, read_label
 from evalsvc.datasets.extending import extend_dataset
 from evalsvc.datasets.importers.reading import read_examples
@@ -19,10 +19,8 @@ from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import get_dataset
 from evalsvc.datasets.services import create_dataset
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.rest.bodies.scalars import read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
-from evaluators.samples import passage_json
 
 MAX_CRITERIA = 30
 NEW = "new"
@@ -64,30 +62,11 @@ def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str],
     return criteria
 
 
-def example_of(row: Evaluation, expected: str | None) -> dict[str, Any]:
-    """Return the evaluation's sample as an example: known by its request, so that it is added once."""
-    sample = stored_sample(row.request)
-    metadata = {
-        "evaluated_model_output": sample.output,
-        "system_prompt": sample.system_prompt,
-        "app": row.app,
-        "log_id": row.log_id,
-        "evaluation_id": str(row.pk),
-    }
-    return {
-        "id": f"sample-{row.request_id}",
-        "input": sample.input if sample.input is not None else "",
-        "expected": expected,
-        "contexts": None if sample.contexts is None else [passage_json(one) for one in sample.contexts],
-        "metadata": {name: value for name, value in metadata.items() if value is not None},
-    }
-
-
 def add_to_dataset(
     *, account: Account, row: Evaluation, sent: Mapping[str, str], actor: str
 ) -> tuple[DatasetVersion, bool]:
     """Add the sample to a dataset, or begin one with it; return the version, and whether it is new."""
-    example = example_of(row, sent.get("expected", "").strip() or None)
+    example = example_of(row.request, sent.get("expected", "").strip() or None)
     wanted = sent.get("dataset", "")
     if wanted == NEW:
         version = create_dataset(

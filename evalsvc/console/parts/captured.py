@@ -1,0 +1,33 @@
+"""A captured sample as an example of a dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalsvc.evaluations.wire.inputs import stored_sample
+from evaluators.samples import passage_json
+
+COLUMNS = ("input", "output", "contexts", "gold", "system_prompt", "extras", "app", "log_id")
+"""What an example takes of a stored request."""
+
+
+def example_of(request: Any, expected: str | None) -> dict[str, Any]:
+    """Return a stored request (its id and COLUMNS) as an example: known by its id, so that it is added once.
+
+    The same by every way into a dataset: one that said the same in other words would rewrite the other's example.
+    """
+    sample = stored_sample(request)
+    metadata = {
+        "evaluated_model_output": sample.output,
+        "system_prompt": sample.system_prompt,
+        "app": request.app,
+        "log_id": request.log_id,
+        "request_id": str(request.id),
+    }
+    return {
+        "id": f"sample-{request.id}",
+        "input": sample.input if sample.input is not None else "",
+        "expected": expected,
+        "contexts": None if sample.contexts is None else [passage_json(one) for one in sample.contexts],
+        "metadata": {name: value for name, value in metadata.items() if value is not None},
+    }
