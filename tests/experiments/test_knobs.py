@@ -8,7 +8,10 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
+from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evalsvc.experiments.definition.knobs import DEEPEST, MAX_KNOBS, knobs_of, names_of, with_values
+from evalsvc.experiments.inference.aggregates.axes import Axes, groups_of
+from evalsvc.experiments.models import Config
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, run_units
 
@@ -73,6 +76,16 @@ def test_a_random_search_draws_from_them_without_repeats(alice: Caller, stub: Ru
 
     assert [one["parameters"] for one in twice[0]] == [one["parameters"] for one in twice[1]]
     assert len({str(one["parameters"]) for one in twice[0]}) == 5
+
+
+def test_endless_digits_are_no_place_in_a_list() -> None:
+    """Python refuses to read more than 4300 of them."""
+    path = f"/list/{'9' * 5000}"
+
+    assert resolve_pointer({"list": [1, 2]}, path) is MISSING and resolve_pointer({"list": [1, 2]}, "/list/1") == 2
+    axes = Axes(knobs=(("k", ("list", "9" * 5000)),))
+    (group,) = groups_of([Config(parameters={"list": [1, 2]})], axes)
+    assert group.values == {"k": None}
 
 
 def test_what_is_given_is_left_as_it_is() -> None:

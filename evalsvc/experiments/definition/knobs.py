@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from evalsvc.experiments.definition.fields.pointers import is_place_in
+
 Path = tuple[str, ...]
 DEEPEST = 20
 MAX_KNOBS = 100
@@ -84,8 +86,8 @@ def _put(place: Any, path: Path, value: Any, whole: Path) -> Any:
         return value
     step, rest = path[0], path[1:]
     if isinstance(place, list):
-        if not (step.isascii() and step.isdecimal() and int(step) < len(place)):
-            raise ValueError(f"`{'.'.join(whole)}`: the list there has {len(place)} items, and none is {step!r}.")
+        if not is_place_in(place, step):
+            raise ValueError(f"`{'.'.join(whole)}`: the list there has {len(place)} items, and none is {step[:60]!r}.")
         at = int(step)
         return [*place[:at], _put(place[at], rest, value, whole), *place[at + 1 :]]
     if place is not None and not isinstance(place, Mapping):

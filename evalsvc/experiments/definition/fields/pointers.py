@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 MISSING = object()
 
@@ -12,6 +12,11 @@ def is_pointer(text: str) -> bool:
     return text == "" or text.startswith("/")
 
 
+def is_place_in(values: Sequence[object], text: str) -> bool:
+    """Say whether digits are a place in a list; Python refuses to read thousands of them."""
+    return text.isdecimal() and len(text) < 10 and int(text) < len(values)
+
+
 def resolve_pointer(document: object, pointer: str) -> object:
     """Return the value that a pointer names, or MISSING."""
     value = document
@@ -19,7 +24,7 @@ def resolve_pointer(document: object, pointer: str) -> object:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, Mapping) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        elif isinstance(value, list) and is_place_in(value, key):
             value = value[int(key)]
         else:
             return MISSING

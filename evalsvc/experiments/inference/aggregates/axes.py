@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from evalsvc.experiments.definition.checks.clusters import METADATA, read_named_path
+from evalsvc.experiments.definition.fields.pointers import is_place_in
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.models import Config
 from evalsvc.rest.problems import FieldError, Invalid
@@ -78,7 +79,7 @@ def _setting(parameters: Any, path: Path) -> Any:
     for step in path:
         if isinstance(parameters, Mapping):
             parameters = parameters.get(step)
-        elif isinstance(parameters, list) and step.isdecimal() and int(step) < len(parameters):
+        elif isinstance(parameters, list) and is_place_in(parameters, step):
             parameters = parameters[int(step)]
         else:
             return None
