@@ -17,7 +17,7 @@ def test_it_ranks_and_says_how_sure_that_is(shell: dict[str, str], judging: None
     assert done.exit_code == 0, done.output
     head, first, second, rests = done.stdout.splitlines()[:4]
     assert head.startswith("monday: finished (all), 40 judged; comparison ")
-    assert first.startswith("  good: place 1, strength +") and "28 won, 12 tied, 0 lost, win rate 85.0% [" in first
+    assert first.startswith("  good: place 1, strength +") and "28 won, 12 tied, 0 lost, win rate 85.0 % [" in first
     assert second.startswith("  bad: place 2, strength -")
     assert rests.startswith("40 judgements of 40 examples; level 0.95, new data, ")
 
