@@ -254,4 +254,4 @@ def test_chance_alone_names_no_winner(reader: Visitor, alice: Caller) -> None:
     assert "led at the end, not settled" in text and 'badge good">led' not in text
     assert '<tr id="config-' in text and not re.search(r'<tr id="config-[^>]*class="good"', text)
     listed = reader.text("experiments")
-    assert "Leader, by the primary metric" in listed and "may be so by chance" in listed
+    assert "Leader, by the primary metric" in listed and "may do so by chance" in listed
