@@ -50,9 +50,12 @@ def n_read(rows: Any) -> int:
     return sum(int((one["Actual Rows"] + one.get("Rows Removed by Filter", 0)) * one["Actual Loops"]) for one in nodes)
 
 
-def test_gates_of_today_are_looked_for_among_todays(alice: Caller) -> None:
+def test_gates_of_today_are_looked_for_among_todays(alice: Caller, charlie: Caller) -> None:
     add_gates(alice, N_GATES, began_at=NOW - timedelta(days=9))
     add_gates(alice, 2, began_at=NOW - timedelta(seconds=60))
+    # A stranger has as many: an account that had nearly all gates there are would be read past those of others.
+    add_gates(charlie, N_GATES, began_at=NOW - timedelta(days=9))
+    add_gates(charlie, 50, began_at=NOW - timedelta(seconds=60))
     with connections["owner"].cursor() as cursor:
         cursor.execute("ANALYZE gates_gate")
 
