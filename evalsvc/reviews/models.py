@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 
 from django.db import models
 from django.db.models import Q
@@ -140,7 +139,3 @@ class ReviewLink(TenantModel):
 
     def __str__(self) -> str:
         return self.name
-
-    def is_live(self, now: datetime) -> bool:
-        """Say whether the link opens its review at the time `now`."""
-        return self.revoked_at is None and self.expires_at > now

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import BooleanField, Count, F, Func, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.rest.answering.pagination import (
@@ -174,9 +174,18 @@ def held_item(*, account: Account, review_id: uuid.UUID, reviewer: str, item_id:
     return row
 
 
-def list_links(*, account: Account, review: Review) -> QuerySet[ReviewLink]:
-    """Return the links of a review, newest first; their secrets are nowhere."""
-    return ReviewLink.objects.filter(account=account, review=review).order_by("-created_at", "id")
+class _LinkOpens(Func):
+    """Whether the door would let in whoever holds the link with this public part."""
+
+    function = "find_review_link"
+    template = "EXISTS (SELECT 1 FROM %(function)s(%(expressions)s) WHERE revoked_at IS NULL AND expires_at > now())"
+    output_field = BooleanField()
+
+
+def list_links(*, account: Account, review: Review) -> list[tuple[ReviewLink, bool]]:
+    """Return the links of a review, newest first, each with whether it opens it now; their secrets are nowhere."""
+    rows = ReviewLink.objects.filter(account=account, review=review).order_by("-created_at", "id")
+    return [(row, row.opens) for row in rows.annotate(opens=_LinkOpens("public"))]
 
 
 MAX_LOOKED_AT = 60

@@ -109,6 +109,9 @@ def test_an_editor_who_leaves_reads_on_by_no_link_of_theirs(
     assert client.post(path, fields | {f"q-{criteria['id']}": "pass"}).status_code == 302
     assert Client().get(link).status_code == 404
     assert Client().get(others).status_code == 200
+    shown = admin.text(f"reviews/{review['id']}", tab="links")
+    assert (shown.count("opens the queue"), shown.count("shut: who made it may not edit now")) == (1, 1)
+    assert shown.count("> the link of Dana<") == 2, "who comes back would open it again"
 
 
 def test_an_operators_link_needs_no_membership(operator: Visitor, alice: Caller) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from evalsvc.reviews.models import ReviewLink
 from tests.admin.conftest import key_of
 from tests.conftest import Caller
-from tests.factories import ok
+from tests.factories import new_caller, ok
 from tests.rest.shapes import assert_problem
 from tests.reviews.linking import BODY, fields_of, new_link, path_of, queue_of, visitor
 from tests.reviews.shapes import REVIEWS, report, review_of_outputs
@@ -145,11 +145,28 @@ def test_it_ends(alice: Caller, end: Any) -> None:
     link, path = new_link(alice, review), queue_of(review)
     client = visitor(link)
     fields = fields_of(client.get(path))
+    assert opens(alice, review) == [True]
     end(alice, review, link)
 
     assert client.get(path).status_code == 302
     assert client.post(path, fields | {f"q-{criteria['id']}": "pass"}).status_code == 302
     assert Client().get(path_of(link)).status_code == 404
+    if end not in (deleted, switched_off):
+        assert opens(new_caller(alice.account), review) == [False]
+
+
+def opens(caller: Caller, review: Any) -> list[bool]:
+    """Of each link of a review, whether the list says that it opens it."""
+    return [one["opens"] for one in ok(caller.get(f"{REVIEWS}/{review['id']}/links"))["links"]]
+
+
+@pytest.mark.parametrize("maker", ["user", "key"])
+def test_ids_of_years_to_come_are_known(alice: Caller, maker: str) -> None:
+    review, _ = review_of_outputs(alice)
+    link = new_link(alice, review)
+    row_of(link).update(issued_by=f"{maker}:{2**63 - 1}")
+
+    assert Client().get(path_of(link)).status_code == 404, "nobody has this id"
 
 
 def test_one_of_before_issuers_were_kept_lives_on(alice: Caller) -> None:
@@ -158,6 +175,7 @@ def test_one_of_before_issuers_were_kept_lives_on(alice: Caller) -> None:
     row_of(link).update(issued_by=None)
 
     assert visitor(link).get(queue_of(review)).status_code == 200
+    assert opens(alice, review) == [True]
 
 
 def test_it_cannot_be_guessed(alice: Caller) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -34,6 +35,7 @@ class ReviewLinkOut(AnswerShape):
     expires_at: Moment
     revoked_at: Moment | None
     created_at: Moment
+    opens: Annotated[bool, msgspec.Meta(description="Whether it lets its holder in: it ends with its maker, too.")]
 
 
 class NewReviewLinkOut(ReviewLinkOut):
@@ -64,7 +66,7 @@ class ReviewLinksView(AccountView):
         """List the links, the newest first; their addresses are never shown again."""
         review = get_review(account=self.account, id=id)
         rows = list_links(account=self.account, review=review)
-        return Response(ReviewLinkList(links=[shape_of(row, ReviewLinkOut) for row in rows]))
+        return Response(ReviewLinkList(links=[shape_of(row, ReviewLinkOut, opens=opens) for row, opens in rows]))
 
     @extend_schema(
         operation_id="create_review_link",
@@ -82,7 +84,7 @@ class ReviewLinksView(AccountView):
             release_claim(self.claim)
             self.claim = None
         url = link_for_others(request, f"/reviews/{id}/enter/{token}")
-        return Response(NewReviewLinkAnswer(link=shape_of(row, NewReviewLinkOut, url=url)), status=201)
+        return Response(NewReviewLinkAnswer(link=shape_of(row, NewReviewLinkOut, url=url, opens=True)), status=201)
 
 
 class ReviewLinkView(AccountView):

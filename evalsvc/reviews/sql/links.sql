@@ -12,12 +12,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
   JOIN accounts_account a ON a.id = l.account_id
   WHERE l.public = p_public AND r.closed_at IS NULL AND a.off_at IS NULL AND a.deleted_at IS NULL
     AND CASE
-      WHEN l.issued_by ~ '^user:[0-9]{1,18}$' THEN EXISTS (
+      WHEN l.issued_by ~ '^user:[0-9]{1,19}$' THEN EXISTS (
         SELECT 1 FROM accounts_user u
         WHERE u.id = substr(l.issued_by, 6)::bigint AND u.is_active AND u.is_staff AND (u.is_superuser OR EXISTS (
           SELECT 1 FROM accounts_member m
           WHERE m.account_id = l.account_id AND m.user_id = u.id AND m.role IN ('admin', 'editor'))))
-      WHEN l.issued_by ~ '^key:[0-9]{1,18}$' THEN EXISTS (
+      WHEN l.issued_by ~ '^key:[0-9]{1,19}$' THEN EXISTS (
         SELECT 1 FROM accounts_apikey k
         WHERE k.id = substr(l.issued_by, 5)::bigint AND k.account_id = l.account_id AND k.revoked_at IS NULL)
       ELSE true

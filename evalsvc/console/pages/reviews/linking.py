@@ -21,6 +21,7 @@ LINKS_ONCE = shown_before("The address of a new link", "If nobody has copied it,
 A_DAY = 86_400
 MOST_DAYS = LONGEST_SECONDS // A_DAY
 MOST_AT_ONCE = 20
+OPENS, MAKER_LEFT, ENDED = "opens the queue", "shut: who made it may not edit now", "ended"
 
 
 def link_fields(sent: Mapping[str, str] | None = None, errors: Mapping[str, str] | None = None) -> list[FormField]:
@@ -61,13 +62,27 @@ class ShownLink:
 
     link: ReviewLink
     ended_at: datetime
-    is_live: bool
+    state: str
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether it lets its holder in."""
+        return self.state == OPENS
+
+    @property
+    def may_end(self) -> bool:
+        """Say whether there is something left to end: a link whose maker comes back would open again."""
+        return self.state != ENDED
 
 
 def shown_links(request: PageRequest, review: Review) -> list[ShownLink]:
     """Return the links, the newest first."""
-    now = request.visitor.now
-    return [
-        ShownLink(link, link.revoked_at or link.expires_at, link.is_live(now))
-        for link in list_links(account=request.visitor.account, review=review)
-    ]
+    rows = list_links(account=request.visitor.account, review=review)
+    return [_shown(link, opens, review, request.visitor.now) for link, opens in rows]
+
+
+def _shown(link: ReviewLink, opens: bool, review: Review, now: datetime) -> ShownLink:
+    ended_at = link.revoked_at or link.expires_at
+    if review.closed_at is not None or ended_at <= now:
+        return ShownLink(link, ended_at, ENDED)
+    return ShownLink(link, ended_at, OPENS if opens else MAKER_LEFT)
