@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import Any
 
@@ -9,9 +10,18 @@ import orjson
 from drf_spectacular.generators import SchemaGenerator
 
 
-@cache
+_one_at_a_time = threading.Lock()
+"""The generator mends parts that all its runs share: two that run at once trip over each other."""
+
+
 def openapi_bytes() -> bytes:
     """Return the document as it is sent."""
+    with _one_at_a_time:
+        return _made()
+
+
+@cache
+def _made() -> bytes:
     generator = SchemaGenerator()  # type: ignore[no-untyped-call]
     return orjson.dumps(generator.get_schema(request=None, public=True), default=str)  # type: ignore[no-untyped-call]
 
