@@ -19,7 +19,7 @@ EXPANSION = Path(__file__).with_name("expansion")
 CONTRACTION = Path(__file__).with_name("contraction")
 """One that no release may have: it shows that tests notice."""
 CHANGES = {
-    ROOM / "models.py": {
+    ROOM / "models/evaluations.py": {
         "    duration_us = models.BigIntegerField(null=True)\n": "    certainty = models.FloatField(null=True)\n",
         "    favorite = models.BooleanField(default=False, db_default=False)\n": (
             "    reviewed = models.BooleanField(default=False, db_default=False)\n"
@@ -56,12 +56,17 @@ def built_next(folder: Path, *, migrations: Path = EXPANSION) -> Release:
 
 
 def changed(path: Path, lines: dict[str, str]) -> None:
-    """Add lines to a file. One that is not found is a reason to look at this module again."""
+    """Add lines to a file."""
+    path.write_text(with_lines(path, lines), encoding="utf-8")
+
+
+def with_lines(path: Path, lines: dict[str, str]) -> str:
+    """Return a file with more lines. One that is not found is a reason to look at this module again."""
     text = path.read_text(encoding="utf-8")
     for line, more in lines.items():
         assert text.count(line) == 1 or not line, f"{path} has changed: {line!r} stands there {text.count(line)} times"
         text = text.replace(line, line + more) if line else text + more
-    path.write_text(text, encoding="utf-8")
+    return text
 
 
 def added(folder: Path, templates: Path) -> list[Path]:

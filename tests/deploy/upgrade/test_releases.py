@@ -10,7 +10,7 @@ import pytest
 from scripts.migrations import problems_of
 from tests.conftest import CHECKOUT
 from tests.deploy.upgrade import page
-from tests.deploy.upgrade.next_release import CONTRACTION, EXPANSION, ROOM, added
+from tests.deploy.upgrade.next_release import CHANGES, CONTRACTION, EXPANSION, ROOM, added, with_lines
 from tests.deploy.upgrade.releases import MissingRelease, name_of_previous, unpacked_previous
 from tests.docs.pages import blocks
 
@@ -68,6 +68,12 @@ def test_the_gate_takes_the_expansion_and_refuses_the_contraction(tmp_path: Path
     [problem] = problems_in(CONTRACTION, tmp_path / "b")
     assert "takes away what the version before names" in problem
     assert (CHECKOUT / ROOM).is_dir()
+
+
+@pytest.mark.parametrize("path", CHANGES, ids=str)
+def test_what_the_next_release_changes_is_there(path: Path) -> None:
+    """The upgrade itself is run by `make deploy-test` alone: its change of the checkout must not fall behind unseen."""
+    assert with_lines(CHECKOUT / path, CHANGES[path])
 
 
 def test_every_command_of_the_page_is_one_that_the_tests_run() -> None:
