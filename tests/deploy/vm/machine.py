@@ -65,6 +65,8 @@ class Machine:
     sources: Path = field(init=False)
     key: str = ""
     """Of the first account, once there is one."""
+    password: str = ""
+    """Of its operator, ada@example.com."""
 
     def __post_init__(self) -> None:
         self.sources = HOME / f"vm-{self.suite}"

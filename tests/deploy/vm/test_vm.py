@@ -72,7 +72,8 @@ def test_it_is_installed(machine: Machine) -> None:
     told = machine.run(f"cd /src/one\n{block('Install')}", timeout=1800)
     print(f"\n{machine.suite}: installed in {time.monotonic() - began:.0f} s")
     made = machine.run(block("The first account"))
-    machine.key = dict(line.split("=", 1) for line in made.splitlines() if "=" in line)["EVALSVC_API_KEY"]
+    printed = dict(line.split("=", 1) for line in made.splitlines() if "=" in line)
+    machine.key, machine.password = printed["EVALSVC_API_KEY"], printed["EVALSVC_ADMIN_PASSWORD"]
 
     assert "runs at https://vm" in told
     assert machine.broker in machine.run("systemctl show --property=ExecStart --value evalsvc-redis")
@@ -184,6 +185,65 @@ def test_secrets_are_for_those_who_need_them(machine: Machine) -> None:
     for secret in [*drawn, machine.key]:
         assert secret not in journal
         assert secret not in environments
+
+
+PROVIDER = """mkdir -p /var/tmp/provider/.well-known
+cat > /var/tmp/provider/.well-known/openid-configuration <<'END'
+{"issuer": "http://localhost:9099", "authorization_endpoint": "http://localhost:9099/agree",
+ "token_endpoint": "http://localhost:9099/token", "jwks_uri": "http://localhost:9099/keys"}
+END
+systemd-run --unit=provider /usr/bin/python3 -m http.server --bind 127.0.0.1 --directory /var/tmp/provider 9099
+cat > /etc/evalsvc/local.env <<'END'
+EVALSVC_PUBLIC_URL=https://localhost
+EVALSVC_OUTBOUND_ALLOW=127.0.0.1/32,::1/128
+EVALSVC_OIDC_ISSUER=http://localhost:9099
+EVALSVC_OIDC_CLIENT_ID=evalsvc
+EVALSVC_OIDC_CLIENT_SECRET=s
+END
+systemctl restart 'evalsvc-w*.service'"""
+NO_PROVIDER = """rm -r /etc/evalsvc/local.env /etc/systemd/system/evalsvc-web.service.d/sign-in.conf
+systemctl stop provider; systemctl daemon-reload; systemctl restart 'evalsvc-w*.service'"""
+TO_PROVIDER = (
+    "curl --silent --cacert /etc/evalsvc/ca.crt --output /dev/null --write-out '%{http_code} %{redirect_url}'"
+    " https://localhost/console/sign-in/provider"
+)
+
+
+def test_web_asks_a_provider_once_its_way_out_is_open(machine: Machine) -> None:
+    machine.run(PROVIDER)
+    machine.run(WAIT_READY)
+    closed = machine.run(TO_PROVIDER)
+    machine.run(block("Single sign-on"))
+    machine.run(WAIT_READY)
+    code, address = machine.run(TO_PROVIDER).split()
+
+    assert not closed.startswith("302")
+    assert (code, address.partition("?")[0]) == ("302", "http://localhost:9099/agree")
+    assert "Nothing had to be changed." in machine.install()
+    machine.run(NO_PROVIDER)
+    machine.run(WAIT_READY)
+
+
+CURL = "curl --silent --cacert /etc/evalsvc/ca.crt --cookie /var/tmp/jar --cookie-jar /var/tmp/jar"
+SIGN_IN = f"""{CURL} --output /dev/null https://localhost/console/sign-in
+{CURL} --output /dev/null --referer https://localhost/console/sign-in https://localhost/console/sign-in \\
+  --data-urlencode "csrfmiddlewaretoken=$(awk '/csrftoken/ {{ print $7 }}' /var/tmp/jar)" \\
+  --data-urlencode username=ada@example.com --data-urlencode 'password=%s'"""
+HOME_PAGE = f"{CURL} --output /dev/null --write-out '%{{http_code}} %{{redirect_url}}' https://localhost/console/you"
+
+
+def test_a_new_secret_key_ends_sessions_and_nothing_else(machine: Machine) -> None:
+    old = machine.run("cat /etc/evalsvc/secrets/SECRET_KEY")
+    machine.run(SIGN_IN % machine.password)
+    signed_in = machine.run(HOME_PAGE)
+    told = machine.run(block("A new SECRET_KEY"))
+    machine.run(WAIT_READY)
+
+    assert signed_in.startswith("200")
+    assert "SECRET_KEY" in told
+    assert machine.run("cat /etc/evalsvc/secrets/SECRET_KEY") != old
+    assert "/console/sign-in" in machine.run(HOME_PAGE)
+    assert machine.evaluate()["status"] == "success"  # by the same API key
 
 
 UNITS = (
