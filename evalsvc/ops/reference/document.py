@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 from drf_spectacular.generators import SchemaGenerator
 
-
 _one_at_a_time = threading.Lock()
 """The generator mends parts that all its runs share: two that run at once trip over each other."""
 
