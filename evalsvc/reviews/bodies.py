@@ -7,11 +7,11 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsvc.rest.bodies.fields import StrictText
-from evalsvc.reviews.answering import LEASE_SECONDS, MAX_EXPLANATION, Said
-from evalsvc.reviews.exchange import FORMATS, JSONL
+from evalsvc.reviews.answering.answers import LEASE_SECONDS, MAX_EXPLANATION, Said
+from evalsvc.reviews.answering.exchange import FORMATS, JSONL
 from evalsvc.reviews.models import MAX_NAME
 from evalsvc.reviews.questions import CHOICES, MAX_SAID_TEXT
-from evalsvc.reviews.sampling import ALL, MAX_ITEMS, METHODS, THRESHOLD, SampleAsk
+from evalsvc.reviews.sampling.drawing import ALL, MAX_ITEMS, METHODS, THRESHOLD, SampleAsk
 from evalsvc.reviews.selectors import ITEM_STATES
 from evalsvc.reviews.services import ReviewFields
 

@@ -10,7 +10,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.questions import CHOICES, Question, Type, category_name, questions_of, value_of
-from evalsvc.reviews.sampling import ALL, POISSON
+from evalsvc.reviews.sampling.drawing import ALL, POISSON
 from evalsvc.reviews.selectors import Progress, list_answers, review_progress
 from evalsvc.stats.agreement.figures import (
     Measurement,

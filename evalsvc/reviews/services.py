@@ -15,10 +15,10 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
-from evalsvc.reviews.frame import read_frame
 from evalsvc.reviews.models import Review, ReviewItem, ReviewLink
 from evalsvc.reviews.questions import frozen
-from evalsvc.reviews.sampling import Drawn, SampleAsk, draw
+from evalsvc.reviews.sampling.drawing import Drawn, SampleAsk, draw
+from evalsvc.reviews.sampling.frame import read_frame
 from evalsvc.reviews.selectors import get_review
 from evalsvc.tenancy.scope import account_scope
 

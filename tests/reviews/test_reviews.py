@@ -101,7 +101,7 @@ def test_it_refuses_criteria_that_are_not_asked_of_such_things(alice: Caller) ->
 
 def test_a_frame_that_is_too_large_is_refused_and_not_cut(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     made, criteria = answered_experiment(alice), new_criteria(alice)
-    monkeypatch.setattr("evalsvc.reviews.frame.MAX_FRAME", 5)
+    monkeypatch.setattr("evalsvc.reviews.sampling.frame.MAX_FRAME", 5)
     for wanted, name in ((pairs_of(made), "pairs"), (outputs_of(made), "outputs")):
         asked = [criteria["id"]] if name == "outputs" else []
         answer = alice.post(REVIEWS, {"name": "x", "items": wanted, "criteria": asked})

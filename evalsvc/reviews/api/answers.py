@@ -10,8 +10,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.rest.answering.shapes import answers_with
-from evalsvc.reviews import answering
-from evalsvc.reviews.api import shapes
+from evalsvc.reviews.answering import answers
+from evalsvc.reviews.api import item_shapes
 from evalsvc.reviews.bodies import ReviewAnswerIn, ReviewLeaseIn, ReviewSkipIn, said_in
 from evalsvc.reviews.selectors import get_item, get_review, list_answers, review_progress
 
@@ -26,7 +26,7 @@ class ReviewLeaseView(AccountView):
         operation_id="lease_review_item",
         tags=["reviews"],
         request=ReviewLeaseIn,
-        responses=answers_with(shapes.ReviewLease),
+        responses=answers_with(item_shapes.ReviewLease),
     )
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Give the next item to a reviewer, for a time. It is nobody else's until then, and names no config."""
@@ -34,13 +34,13 @@ class ReviewLeaseView(AccountView):
         asked = checked(ReviewLeaseIn(data=request.data))
         actor, name = self.caller.actor, asked.get("reviewer")
         reviewer = f"{actor}/{name}" if name else actor
-        row = answering.lease_item(account=self.account, review_id=id, reviewer=reviewer, seconds=asked["seconds"])
+        row = answers.lease_item(account=self.account, review_id=id, reviewer=reviewer, seconds=asked["seconds"])
         review = get_review(account=self.account, id=id)
         progress = review_progress(account=self.account, review=review)
         others = () if row is None else list_answers(account=self.account, review=review, items=[row.item_id])
         return Response(
-            shapes.ReviewLease(
-                lease=None if row is None else shapes.lease_out(self.account, row, list(others)),
+            item_shapes.ReviewLease(
+                lease=None if row is None else item_shapes.lease_out(self.account, row, list(others)),
                 state=progress.state,
                 n_items=progress.n_items,
                 n_answered=progress.n_complete,
@@ -58,13 +58,13 @@ class ReviewAnswersView(AccountView):
         operation_id="answer_review_item",
         tags=["reviews"],
         request=ReviewAnswerIn,
-        responses=answers_with(shapes.KeptReviewAnswer),
+        responses=answers_with(item_shapes.KeptReviewAnswer),
     )
     def post(self, request: Request, id: uuid.UUID, item_id: int) -> Response:
         """Keep what the holder of the lease says. Sent again it is kept once; too late, it is refused."""
         get_item(account=self.account, review=get_review(account=self.account, id=id), id=item_id)
         asked = checked(ReviewAnswerIn(data=request.data))
-        row = answering.answer_item(
+        row = answers.answer_item(
             account=self.account,
             review_id=id,
             item_id=item_id,
@@ -72,7 +72,7 @@ class ReviewAnswersView(AccountView):
             said=said_in(asked),
             revise=asked["revise"],
         )
-        return Response(shapes.KeptReviewAnswer(answer=shapes.said_out(row)))
+        return Response(item_shapes.KeptReviewAnswer(answer=item_shapes.said_out(row)))
 
 
 class ReviewSkipView(AccountView):
@@ -90,5 +90,5 @@ class ReviewSkipView(AccountView):
         """Pass an item over: it counts as not answered, and waits for somebody else."""
         get_item(account=self.account, review=get_review(account=self.account, id=id), id=item_id)
         asked = checked(ReviewSkipIn(data=request.data))
-        answering.skip_item(account=self.account, review_id=id, item_id=item_id, token=asked["lease_token"])
+        answers.skip_item(account=self.account, review_id=id, item_id=item_id, token=asked["lease_token"])
         return Response(status=204)

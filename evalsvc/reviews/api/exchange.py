@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.rest.answering.shapes import AnswerShape, answers_with, shape_of
-from evalsvc.reviews import exchange
+from evalsvc.reviews.answering import exchange
 from evalsvc.reviews.bodies import ReviewExportQuery, ReviewImportIn
 from evalsvc.reviews.selectors import get_review
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.rest.answering.shapes import answer_with, answers_with
 from evalsvc.reviews import services
-from evalsvc.reviews.api import shapes
+from evalsvc.reviews.api import item_shapes, shapes
 from evalsvc.reviews.bodies import ReviewIn, ReviewItemsQuery, ReviewsQuery, review_fields
 from evalsvc.reviews.models import ReviewAnswer
 from evalsvc.reviews.selectors import get_review, list_answers, page_of_items, page_of_reviews, review_progress
@@ -91,7 +91,7 @@ class ReviewItemsView(AccountView):
         operation_id="list_review_items",
         tags=["reviews"],
         parameters=[ReviewItemsQuery],
-        responses=answers_with(shapes.ReviewItemPage),
+        responses=answers_with(item_shapes.ReviewItemPage),
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """List items in their order with what was said about them, or those that are pending, partial or complete."""
@@ -107,5 +107,5 @@ class ReviewItemsView(AccountView):
         said: dict[int, list[ReviewAnswer]] = {}
         for row in list_answers(account=self.account, review=review, items=[item.pk for item in items]):
             said.setdefault(row.item_id, []).append(row)
-        found = [shapes.item_out(review, item, said.get(item.pk, ())) for item in items]
-        return Response(shapes.ReviewItemPage(items=found, next_cursor=following))
+        found = [item_shapes.item_out(review, item, said.get(item.pk, ())) for item in items]
+        return Response(item_shapes.ReviewItemPage(items=found, next_cursor=following))

@@ -15,8 +15,8 @@ from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element, joined_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.problems import Invalid
+from evalsvc.reviews.answering.forms import words_of_said
 from evalsvc.reviews.content import Content, as_shown, content_of
-from evalsvc.reviews.forms import words_of_said
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.reporting import QuestionAgreement, ReviewFindings
 from evalsvc.reviews.selectors import list_answers, list_items, page_of_items

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.console.pages.reviews.entering import Reviewer, queue_address, reviewer_page
 from evalsvc.console.parts.fields import sent_fields
 from evalsvc.rest.problems import Invalid, NotFound, Problem
-from evalsvc.reviews.answering import answer_item, lease_item, skip_item, take_back
-from evalsvc.reviews.forms import item_form, said_in_form
+from evalsvc.reviews.answering.answers import answer_item, lease_item, skip_item, take_back
+from evalsvc.reviews.answering.forms import item_form, said_in_form
 from evalsvc.reviews.models import ReviewAnswer
 from evalsvc.reviews.selectors import get_review, held_item, own_answer, review_progress
 

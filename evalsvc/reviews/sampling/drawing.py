@@ -11,8 +11,8 @@ import numpy as np
 
 from evalsvc.accounts.models import Account
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.reviews.frame import Frame, FrameRow, evaluation_scores, metric_scores
 from evalsvc.reviews.models import Review
+from evalsvc.reviews.sampling.frame import Frame, FrameRow, evaluation_scores, metric_scores
 from evalsvc.stats.agreement.drawing import draw_at_random, draw_poisson, floor_of, inclusion_probabilities
 
 ALL, RANDOM, UNCERTAIN, DISAGREEING = METHODS = ("all", "random", "uncertain", "disagreeing")

@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.values import Category
 from evalsvc.rest.bodies.scalars import is_bigint
-from evalsvc.reviews.answering import Said
+from evalsvc.reviews.answering.answers import Said
 from evalsvc.reviews.content import as_shown, content_of
 from evalsvc.reviews.models import Review, ReviewAnswer
 from evalsvc.reviews.questions import FIRST, SECOND, TIE, Question, Type, questions_of

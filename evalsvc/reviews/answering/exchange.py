@@ -16,9 +16,9 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.datasets.exports import FORMULA_STARTS, chunked, guarded
 from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid, Problem
-from evalsvc.reviews.answering import SaidValues, keep_answer, open_review, read_said
+from evalsvc.reviews.answering.answers import SaidValues, keep_answer, open_review, read_said
+from evalsvc.reviews.answering.forms import said_in_words, words_of_answer
 from evalsvc.reviews.content import Content, as_shown, content_of
-from evalsvc.reviews.forms import said_in_words, words_of_answer
 from evalsvc.reviews.models import MAX_REVIEWER, Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.questions import questions_of
 from evalsvc.reviews.selectors import get_review, list_answers, list_items
