@@ -10,11 +10,11 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.comparisons import store
-from evalsvc.comparisons.judges import judge_digest_of, resolve_judge
+from evalsvc.comparisons.judgements import store
+from evalsvc.comparisons.judgements.pairing import Pair, Pick, Spread, pairs_of_design
+from evalsvc.comparisons.judges.people import judge_by_people, picks_of_review
+from evalsvc.comparisons.judges.resolving import judge_digest_of, resolve_judge
 from evalsvc.comparisons.models import Judgement, OutputComparison
-from evalsvc.comparisons.pairing import Pair, Pick, Spread, pairs_of_design
-from evalsvc.comparisons.people import judge_by_people, picks_of_review
 from evalsvc.comparisons.ranking import ranking_view, read_judged
 from evalsvc.comparisons.selectors import get_comparison, outcome_rows
 from evalsvc.experiments.models import Config, ExperimentPlan, Output

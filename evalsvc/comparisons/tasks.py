@@ -5,7 +5,8 @@ from __future__ import annotations
 from celery import shared_task
 from django.db import connections
 
-from evalsvc.comparisons import queueing, store, working
+from evalsvc.comparisons import queueing, working
+from evalsvc.comparisons.judgements import store
 
 
 @shared_task(name=queueing.TASK)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import close_old_connections
 
-from evalsvc.comparisons import store
-from evalsvc.comparisons.judging import judged_rows
+from evalsvc.comparisons.judgements import store
+from evalsvc.comparisons.judges.llm import judged_rows
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.services import go_on
 from evalsvc.tenancy.scope import account_scope

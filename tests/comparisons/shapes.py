@@ -60,7 +60,7 @@ def judgements(caller: Caller, comparison: Any, query: str = "limit=1000") -> An
 
 def work_off_all() -> None:
     """Judge whatever beat would tell workers of."""
-    from evalsvc.comparisons.store import due_comparisons
+    from evalsvc.comparisons.judgements.store import due_comparisons
     from evalsvc.comparisons.working import work_on
 
     for account_id, id in due_comparisons():

@@ -94,7 +94,7 @@ def test_two_workers_at_once_judge_each_pair_once(alice: Caller, stub: RunningSt
 
 
 def test_a_lease_that_has_passed_to_another_writes_nothing(alice: Caller, stub: RunningStub) -> None:
-    from evalsvc.comparisons import store
+    from evalsvc.comparisons.judgements import store
     from evalsvc.tenancy.scope import account_scope
 
     made = answered(alice, n=2, right={"short": 0, "a longer name": 0})

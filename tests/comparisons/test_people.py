@@ -76,7 +76,7 @@ def test_what_nobody_answered_is_an_error_once_the_review_is_closed(alice: Calle
 
 
 def test_workers_are_told_only_when_there_is_something_to_judge(alice: Caller) -> None:
-    from evalsvc.comparisons.store import due_comparisons
+    from evalsvc.comparisons.judgements.store import due_comparisons
 
     made, review = reviewed(alice)
     id = int(compare(alice, made, by_people(review))["id"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.comparisons import store
+from evalsvc.comparisons.judgements import store
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.console.pages.rankings.words import alike, ordinal
 from evalsvc.reports.words import number_text

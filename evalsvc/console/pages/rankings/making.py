@@ -14,7 +14,7 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import checked
 from evalsvc.comparisons.bodies import ComparisonIn
-from evalsvc.comparisons.judges import wanted_again
+from evalsvc.comparisons.judges.resolving import wanted_again
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
 from evalsvc.comparisons.selectors import get_comparison

@@ -13,7 +13,7 @@ from django.db.models import Count, F
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.values import Given
-from evalsvc.comparisons.judges import judge_digest_of
+from evalsvc.comparisons.judges.resolving import judge_digest_of
 from evalsvc.comparisons.maintenance import recount_comparison
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.ranking import ranking_view

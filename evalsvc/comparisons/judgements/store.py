@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 from django.db import connections
 
+from evalsvc.comparisons.judgements.pairing import Pick
 from evalsvc.comparisons.models import Judgement, OutputComparison
-from evalsvc.comparisons.pairing import Pick
 from evalsvc.tenancy.scope import SYSTEM, current_role
 
 # jsonb is written in one way only, so that equal outputs have equal hashes.

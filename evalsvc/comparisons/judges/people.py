@@ -9,8 +9,8 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.accounts.models import Account
+from evalsvc.comparisons.judgements.pairing import Pick
 from evalsvc.comparisons.models import OutputComparison
-from evalsvc.comparisons.pairing import Pick
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.reviews.models import Review, ReviewItem

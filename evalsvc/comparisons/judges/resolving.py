@@ -1,4 +1,4 @@
-"""Who judges: a metric or an evaluator by its scores, or an LLM that sees both outputs."""
+"""Which judge a call names: a metric or an evaluator by its scores, an LLM that sees both outputs, or people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
-from evalsvc.comparisons.people import PEOPLE, resolve_review
+from evalsvc.comparisons.judges.people import PEOPLE, resolve_review
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.runner.additions import add_metrics
