@@ -12,8 +12,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import SLACK_SECONDS
 from evalsvc.gates.answers import GateEvidence, GateOut
 from evalsvc.gates.bodies import Outcome
+from evalsvc.gates.evidence.regressions import with_outputs
 from evalsvc.gates.models import Gate
-from evalsvc.gates.regressions import with_outputs
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import id_at

@@ -18,11 +18,11 @@ from evalsvc.experiments.inference.clusters.counting import clusters_of
 from evalsvc.experiments.inference.compare import count_common, matched_by, pairing_warnings
 from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending, Regression
 from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
-from evalsvc.gates.histories import HistorySubject, find_history
+from evalsvc.gates.evidence.histories import HistorySubject, find_history
+from evalsvc.gates.evidence.regressions import find_regressions
+from evalsvc.gates.evidence.scores import pairs_of_gate, scores_of_gate
+from evalsvc.gates.evidence.subjects import GateSubject, check_looks, cluster_of_gate, find_subject, metric_of_both
 from evalsvc.gates.models import Gate
-from evalsvc.gates.reading import pairs_of_gate, scores_of_gate
-from evalsvc.gates.regressions import find_regressions
-from evalsvc.gates.subjects import GateSubject, check_looks, cluster_of_gate, find_subject, metric_of_both
 from evalsvc.gates.weighing import WeighedRule, weigh
 from evalsvc.gates.words import gate_summary
 from evalsvc.infra.locks import BENCHMARK

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from evalsvc.gates.answers import RuleResult
 from evalsvc.gates.bodies import GateRule
-from evalsvc.gates.reading import GateScores
+from evalsvc.gates.evidence.scores import GateScores
 from evalsvc.gates.words import rule_sentence
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.basics.results import FEW_SCORES, HEAVY_TAIL

@@ -14,8 +14,8 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.compare import hash_joins, paired_sql
 from evalsvc.experiments.models import Output
 from evalsvc.gates.answers import GatedConfig, RegressedSide, Regression
-from evalsvc.gates.reading import pair_facts
-from evalsvc.gates.subjects import GateSubject
+from evalsvc.gates.evidence.scores import pair_facts
+from evalsvc.gates.evidence.subjects import GateSubject
 
 MOST = 20
 MOST_CHARACTERS = 500

@@ -17,7 +17,7 @@ from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.interval_request import OF, IntervalAsk, read_ask
 from evalsvc.gates.answers import GatedHistory
 from evalsvc.gates.bodies import GateBody, GateHistory, GateRule
-from evalsvc.gates.reading import GateScores
+from evalsvc.gates.evidence.scores import GateScores
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.finite import Ends
