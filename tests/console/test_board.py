@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -98,6 +99,9 @@ def test_several_metrics_say_who_is_beaten_and_how_surely(reader: Visitor, alice
     for words in ("Several metrics at once", "on the front", "beaten by good on 20 examples: clearly"):
         assert words in text
     assert "price, lower is better" in text and "right against price" in text
+    front = text[text.index("tradeoff-title") :]
+    assert re.search(r"<td>1\.000 \[0\.\d+, 1\.000\]</td>", front), "a value stands beside its interval"
+    assert "Up: right, higher is better, with its interval." in front and "Not drawn" not in front
     assert HOSTILE_NAME not in text
 
 

@@ -53,6 +53,8 @@ class MetricCell:
     this_set: str
     quantiles: Sequence[str]
     note: str
+    point: tuple[float | None, float | None, float | None]
+    """The value between the ends of its interval, to draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,10 @@ class LiveRow:
     against: str | None
     may_stop: bool
     may_resume: bool
+
+    def cell(self, metric: str) -> MetricCell:
+        """Return what is known of one of the metrics."""
+        return next(cell for cell in (self.shown, *self.others) if cell.name == metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,4 +272,5 @@ def cell_of(name: str, view: Mapping[str, Any]) -> MetricCell:
         this_set=set_words(view),
         quantiles=quantile_words(view),
         note=note_words(view, shown),
+        point=(lower, value, upper),
     )

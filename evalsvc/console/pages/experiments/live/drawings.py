@@ -115,23 +115,46 @@ def front_of(plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config]) -> 
     return FrontTable(
         metrics=[_title(metric) for metric in view["metrics"]],
         rows=[_row(config, names, rows[config["id"]]) for config in found],
-        chart=_plane(found, view["metrics"][:2], rows),
+        chart=_plane(plan, found, view["metrics"], rows),
         note=_note(view),
     )
 
 
 def _plane(
-    found: Sequence[Mapping[str, Any]], metrics: Sequence[Mapping[str, Any]], rows: Mapping[str, LiveRow]
+    plan: ExperimentPlan,
+    found: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Mapping[str, Any]],
+    rows: Mapping[str, LiveRow],
 ) -> SafeString:
-    lines, names, titles = [], [one["name"] for one in metrics], [_title(one) for one in metrics]
+    lines, names = [], [one["name"] for one in metrics]
     for config in found:
-        y, x = (config["values"][name]["value"] for name in names)
+        row = rows[config["id"]]
+        (lower, y, upper), (_, x, _) = row.cell(names[0]).point, row.cell(names[1]).point
         if x is not None and y is not None:
             text = f"{names[1]} {number(x)}; {front_words(config)}"
             name = f"{config['name']}{', on the front' if config['on_front'] else ''}"
-            lines.append(ChartLine(name, [Point(x, y, text=text)], is_joined=False, style=rows[config["id"]].style))
-    title = f"{names[0]} against {names[1]}"
-    return plot(title, Axis(names[1]), Axis(names[0]), lines, says=f"Up: {titles[0]}. To the right: {titles[1]}.")
+            lines.append(ChartLine(name, [Point(x, y, lower, upper, text)], is_joined=False, style=row.style))
+    right, up = _axis(plan, names[1]), _axis(plan, names[0])
+    return plot(f"{names[0]} against {names[1]}", right, up, lines, says=_plane_words(metrics))
+
+
+def _axis(plan: ExperimentPlan, name: str) -> Axis:
+    """Return the whole range of a metric that declares one: an output of thirty is no gulf then."""
+    row = next(row for row in plan.metrics if row["name"] == name)
+    limits = Metric.from_json(row).value_range
+    low, high = limits or (None, None)
+    return Axis(name, low=low, high=high, limits=limits)
+
+
+def _plane_words(metrics: Sequence[Mapping[str, Any]]) -> str:
+    titles = [_title(one) for one in metrics]
+    words = f"Up: {titles[0]}, with its interval. To the right: {titles[1]}."
+    unseen = " and ".join(one["name"] for one in metrics[2:])
+    return (
+        f"{words} Not drawn: {unseen}, by which a config that lies behind here may be on the front."
+        if unseen
+        else words
+    )
 
 
 def _note(view: Mapping[str, Any]) -> str:
@@ -153,7 +176,8 @@ def _title(metric: Mapping[str, Any]) -> str:
 
 
 def _row(config: Mapping[str, Any], names: Sequence[str], row: LiveRow) -> FrontRow:
-    values = [number(config["values"][name]["value"]) for name in names]
+    cells = [row.cell(name) for name in names]
+    values = [f"{cell.value} {cell.interval}".strip() for cell in cells]
     return FrontRow(row.mark, config["name"], values, front_words(config))
 
 
