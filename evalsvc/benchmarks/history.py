@@ -11,10 +11,10 @@ from evalsvc.benchmarks.models import Benchmark, Execution
 from evalsvc.benchmarks.selectors import list_executions
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, count_clusters
-from evalsvc.experiments.inference.compare import MEASURED_ALIKE, ComparisonSide, difference_between
-from evalsvc.experiments.inference.comparisons import why_not_pairable
-from evalsvc.experiments.inference.estimates import estimated_value
-from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.estimates.figures import estimated_value
+from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide, difference_between
+from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
+from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.metric_view import metric_view
 from evalsvc.experiments.reporting.live.scene import tally_in

@@ -15,7 +15,7 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.counting import clusters_of
-from evalsvc.experiments.inference.compare import count_common, matched_by, pairing_warnings
+from evalsvc.experiments.inference.pairs.compare import count_common, matched_by, pairing_warnings
 from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending, Regression
 from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
 from evalsvc.gates.evidence.histories import HistorySubject, find_history

@@ -34,7 +34,7 @@ BREACHES = [
     ("One way down in rest", "evalsvc/rest/newcomer.py", ""),
     (
         "One way down in experiments",
-        "evalsvc/experiments/inference/sheet.py",
+        "evalsvc/experiments/inference/pairs/sheet.py",
         "import evalsvc.experiments.runner.score",
     ),
     ("One way down in experiments", "evalsvc/experiments/newcomer.py", ""),

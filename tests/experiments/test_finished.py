@@ -141,7 +141,7 @@ def test_the_recount_finds_a_sum_of_pairs_that_was_changed(alice: Caller) -> Non
 
 def test_what_ended_before_all_was_counted_is_taken_up_by_the_clock(alice: Caller) -> None:
     """As after an upgrade: nothing of it is there, and nobody asks for it."""
-    from evalsvc.experiments.inference import comparisons, evidence
+    from evalsvc.experiments.inference.pairs import comparisons, evidence
     from evalsvc.experiments.runner import store
 
     made = done(alice)

@@ -8,7 +8,7 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from evalsvc.experiments.inference.compare import sides
+from evalsvc.experiments.inference.pairs.compare import sides
 from evalsvc.experiments.reporting.overview import overviews_of
 from evalsvc.experiments.reporting.side_by_side import (
     ExampleSelection,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evalsvc.client import Metrics, Standing
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.versus import ComparisonQuestion, comparison_out
+from evalsvc.experiments.inference.pairs.versus import ComparisonQuestion, comparison_out
 from evalsvc.experiments.reporting.words import number, versus_words
 from evalsvc.stats.pairs.common import Common, advanced, between
 from evalsvc.stats.pairs.comparing import sign_test

@@ -11,7 +11,7 @@ from django.db import connections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.experiments.inference.estimates import sums_of_row
+from evalsvc.experiments.inference.estimates.figures import sums_of_row
 from evalsvc.experiments.models import Aggregate, Score
 from evalsvc.stats.basics.adding import add_sums
 from evalsvc.stats.basics.sums import Sums, sums_of

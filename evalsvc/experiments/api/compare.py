@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.comparisons import CompareAnswer
-from evalsvc.experiments.inference.compare import compare, sides
+from evalsvc.experiments.inference.pairs.compare import compare, sides
 from evalsvc.rest.answering.pagination import read_cursor, write_cursor
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.fields import StrictText

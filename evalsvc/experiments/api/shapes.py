@@ -9,7 +9,7 @@ from msgspec import UNSET
 from evalsvc.evaluations.wire.answer import digits
 from evalsvc.experiments.api.answers.runs import ConfigFacts, ExperimentFacts, Plan, PlannedBudget, PlannedMetric
 from evalsvc.experiments.definition.metrics import INTEGRATED, Metric
-from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import queries_of
 from evalsvc.projects.models import Experiment

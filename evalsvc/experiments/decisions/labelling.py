@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM
-from evalsvc.experiments.inference.evidence import primary_metric
-from evalsvc.experiments.inference.versus import baseline_of, is_declared, question_of
+from evalsvc.experiments.inference.pairs.evidence import primary_metric
+from evalsvc.experiments.inference.pairs.versus import baseline_of, is_declared, question_of
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Scene, scene_of, with_pairs
 from evalsvc.experiments.reporting.live.view import live_view, versus

@@ -15,8 +15,8 @@ from evalsvc.events.models import EventType
 from evalsvc.events.outbox import record_event
 from evalsvc.experiments.decisions.policy import rests_on_nobody
 from evalsvc.experiments.decisions.promotion import promote_leader
-from evalsvc.experiments.inference.evidence import bring_up_to_date
-from evalsvc.experiments.inference.looks import write_looks
+from evalsvc.experiments.inference.estimates.looks import write_looks
+from evalsvc.experiments.inference.pairs.evidence import bring_up_to_date
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.locks import PLANNER
 from evalsvc.tenancy.scope import current_role

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.counting import clusters_of
-from evalsvc.experiments.inference.comparisons import why_not_pairable
+from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray

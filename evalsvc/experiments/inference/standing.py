@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.comparisons import is_pairable
-from evalsvc.experiments.inference.estimates import Tally
-from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.estimates.figures import Tally
+from evalsvc.experiments.inference.pairs.comparisons import is_pairable
+from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.pairs.common import Common, between
 from evalsvc.stats.pairs.leading import first_of

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.evaluations.maintenance.sweep import Finding, recount_each
-from evalsvc.experiments.inference.compare import hash_joins
+from evalsvc.experiments.inference.pairs.compare import hash_joins
 from evalsvc.experiments.maintenance import recount_pairs
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.tenancy.scope import current_role

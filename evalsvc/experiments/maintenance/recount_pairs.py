@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsvc.experiments.inference import comparisons, evidence
-from evalsvc.experiments.inference.comparisons import is_pairable, pairs_of, read_comparisons
-from evalsvc.experiments.inference.evidence import primary_metric, read_pairs, weighed
-from evalsvc.experiments.inference.looks import looks_anew
-from evalsvc.experiments.inference.sheet import Sheet
+from evalsvc.experiments.inference.estimates.looks import looks_anew
+from evalsvc.experiments.inference.pairs import comparisons, evidence
+from evalsvc.experiments.inference.pairs.comparisons import is_pairable, pairs_of, read_comparisons
+from evalsvc.experiments.inference.pairs.evidence import primary_metric, read_pairs, weighed
+from evalsvc.experiments.inference.pairs.sheet import Sheet
 from evalsvc.experiments.models import Config, ExperimentPlan, Look
 
 PAIRS_DIFFER = "the comparison of two configs differs from their scores"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evalsvc.experiments.decisions.settling import count_all, find_locked_plan, lock_planner, settle
-from evalsvc.experiments.inference import comparisons, evidence, looks
-from evalsvc.experiments.inference.evidence import weighed
+from evalsvc.experiments.inference.estimates import looks
+from evalsvc.experiments.inference.pairs import comparisons, evidence
+from evalsvc.experiments.inference.pairs.evidence import weighed
 from evalsvc.experiments.maintenance import recount_pairs
 from evalsvc.experiments.models import Comparison, Config, Evidence, ExperimentPlan, Look
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.compare import hash_joins
+from evalsvc.experiments.inference.pairs.compare import hash_joins
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.reporting.by_component import by_component
 from evalsvc.experiments.selectors import list_outputs

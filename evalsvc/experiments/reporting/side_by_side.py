@@ -11,8 +11,8 @@ from django.db import connections
 from evalsvc.experiments.inference.aggregates.axes import Axes, read_axes
 from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
 from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
-from evalsvc.experiments.inference.compare import ComparisonSide, facts_of, paired_sql
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
+from evalsvc.experiments.inference.pairs.compare import ComparisonSide, facts_of, paired_sql
 from evalsvc.experiments.models import Config, Output, Score
 from evalsvc.experiments.reporting.results import score_out
 from evalsvc.tenancy.scope import current_role

@@ -11,7 +11,7 @@ from msgspec import structs
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.compare import hash_joins, paired_sql
+from evalsvc.experiments.inference.pairs.compare import hash_joins, paired_sql
 from evalsvc.experiments.models import Output
 from evalsvc.gates.answers import GatedConfig, RegressedSide, Regression
 from evalsvc.gates.evidence.scores import pair_facts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
-from evalsvc.experiments.inference.compare import MEASURED_ALIKE, ComparisonSide
-from evalsvc.experiments.inference.comparisons import why_not_pairable
+from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide
+from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.gates.answers import GatedConfig

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.accounts.models import Account
-from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.reporting.results import OK, OutputSelection, page_of_outputs, rows_out
 from evalsvc.experiments.selectors import list_outputs

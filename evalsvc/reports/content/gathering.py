@@ -12,8 +12,8 @@ from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.selectors import list_comparisons
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.aggregates.asking import aggregates_of
-from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.gaps import gaps_view, twins_of
+from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import decision_out, live_view

@@ -9,7 +9,7 @@ import orjson
 from django.db import connections
 
 from evalsvc.experiments.inference.clusters.views import without_ends
-from evalsvc.experiments.inference.spread import quantile_ranks, quantiles_out
+from evalsvc.experiments.inference.estimates.spread import quantile_ranks, quantiles_out
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.tenancy.scope import current_role
 

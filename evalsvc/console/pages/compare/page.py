@@ -20,7 +20,7 @@ from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.console.parts.labels import label_options
-from evalsvc.experiments.inference.compare import difference_view
+from evalsvc.experiments.inference.pairs.compare import difference_view
 from evalsvc.experiments.reporting.side_by_side import compared_examples
 from evalsvc.experiments.selectors import list_plans, names_of_configs
 from evalsvc.rest.problems import Invalid

@@ -9,7 +9,7 @@ from typing import cast
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
 from evalsvc.console.parts.addresses import choice, whole_choice
-from evalsvc.experiments.inference.compare import ComparisonSide, sides
+from evalsvc.experiments.inference.pairs.compare import ComparisonSide, sides
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.reporting.side_by_side import CONDITIONS, ExampleSelection, Show, metadata_keys
 from evalsvc.experiments.selectors import list_configs

@@ -34,7 +34,7 @@ from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.fields import FormField
 from evalsvc.digits import level_text
-from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
 from evalsvc.experiments.selectors import get_plan

@@ -11,9 +11,9 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.aggregates.axes import read_axes
 from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
 from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
-from evalsvc.experiments.inference.compare import MEASURED_ALIKE
-from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.inference.confusion import find_config
+from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE
+from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.rest.problems import FieldError, Invalid

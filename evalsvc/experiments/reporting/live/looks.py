@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from django.db import connections
 
-from evalsvc.experiments.inference.looks import added_looks
-from evalsvc.experiments.inference.versus import AFTER_THE_FACT
+from evalsvc.experiments.inference.estimates.looks import added_looks
+from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.kinds import kind_named

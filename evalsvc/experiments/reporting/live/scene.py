@@ -14,10 +14,10 @@ from evalsvc.experiments.inference.clusters.counting import (
     count_clusters,
     count_pairs,
 )
-from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
-from evalsvc.experiments.inference.estimates import Tally, needs_series, tally_of
-from evalsvc.experiments.inference.evidence import primary_metric
-from evalsvc.experiments.inference.watched import WatchedIntervals, watch
+from evalsvc.experiments.inference.estimates.figures import Tally, needs_series, tally_of
+from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch
+from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
+from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.stats.pairs.common import between
 

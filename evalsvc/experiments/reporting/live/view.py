@@ -7,12 +7,11 @@ from typing import Any
 
 from evalsvc.experiments.inference.clusters.counting import count_bare
 from evalsvc.experiments.inference.clusters.views import without_ends
-from evalsvc.experiments.inference.comparisons import is_pairable
-from evalsvc.experiments.inference.evidence import Pairs, primary_metric, read_pairs
-from evalsvc.experiments.inference.samples import splits_in
-from evalsvc.experiments.inference.spread import quantiles_in
-from evalsvc.experiments.inference.standing import leader_of
-from evalsvc.experiments.inference.versus import (
+from evalsvc.experiments.inference.estimates.samples import splits_in
+from evalsvc.experiments.inference.estimates.spread import quantiles_in
+from evalsvc.experiments.inference.pairs.comparisons import is_pairable
+from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
+from evalsvc.experiments.inference.pairs.versus import (
     ComparisonQuestion,
     baseline_of,
     comparison_out,
@@ -20,6 +19,7 @@ from evalsvc.experiments.inference.versus import (
     is_declared,
     question_of,
 )
+from evalsvc.experiments.inference.standing import leader_of
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.reporting.by_component import by_component
 from evalsvc.experiments.reporting.live.metric_view import metric_view

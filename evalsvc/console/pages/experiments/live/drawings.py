@@ -15,7 +15,7 @@ from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.experiments.live.board import LiveBoard, LiveRow
 from evalsvc.digits import level_text
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.comparisons import is_pairable
+from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.looks import SeenLook, looks_of

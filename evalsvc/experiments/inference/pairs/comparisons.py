@@ -13,7 +13,7 @@ import orjson
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.sheet import Sheet
+from evalsvc.experiments.inference.pairs.sheet import Sheet
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.pairs.common import NOTHING, Common, advanced

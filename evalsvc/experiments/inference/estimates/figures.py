@@ -14,7 +14,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.views import clustered_new_data
-from evalsvc.experiments.inference.watched import WatchedIntervals
+from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.adding import add_sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED

@@ -11,8 +11,8 @@ import orjson
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.comparisons import compare_all, is_pairable
-from evalsvc.experiments.inference.sheet import Sheet
+from evalsvc.experiments.inference.pairs.comparisons import compare_all, is_pairable
+from evalsvc.experiments.inference.pairs.sheet import Sheet
 from evalsvc.experiments.models import Config, Errors, ExperimentPlan, Policy
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.basics.checks import FloatArray

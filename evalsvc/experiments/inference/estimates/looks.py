@@ -9,7 +9,7 @@ from django.db import connections, transaction
 from django.db.models import Max
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.estimates import Tally, estimated_value, new_data_of, this_set_of
+from evalsvc.experiments.inference.estimates.figures import Tally, estimated_value, new_data_of, this_set_of
 from evalsvc.experiments.inference.firsts import FIRST_DENOMINATOR, FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
 from evalsvc.infra.cache import BoundedCache

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
-from evalsvc.experiments.inference.estimates import NO_RANGE
+from evalsvc.experiments.inference.estimates.figures import NO_RANGE
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.formulas.finite import Ends
