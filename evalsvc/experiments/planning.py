@@ -17,7 +17,7 @@ from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
 from evalsvc.experiments.definition.ranges import warned
-from evalsvc.experiments.runner.preview import preview
+from evalsvc.experiments.runner.previews.experiments import preview
 from evalsvc.rest.problems import FieldError, Invalid, field_errors
 
 

@@ -12,7 +12,7 @@ from django.db import connections
 from evalsvc.experiments import queueing
 from evalsvc.experiments.decisions import step
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.scheduler import run_scheduler, shutting_down
+from evalsvc.experiments.runner.scheduling.scheduler import run_scheduler, shutting_down
 
 log = logging.getLogger(__name__)
 LONGEST_SCHEDULER_SECONDS = 3600

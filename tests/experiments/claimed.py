@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.context import examples_of, unit_context
 from evalsvc.experiments.runner.score import scores_of
 from evalsvc.experiments.runner.store import Outcome, Unit
+from evalsvc.experiments.runner.units.context import examples_of, unit_context
 from tests.conftest import Caller
 from tests.experiments.conftest import chat, make_dataset, make_experiment
 

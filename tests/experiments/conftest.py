@@ -25,7 +25,7 @@ def run_units(
     *, seconds: float = 60, n_runners: int = 4, idle_seconds: float = 0.4, lease_seconds: float = 60.0
 ) -> None:
     """Work in this process until there is nothing left to do; its leases outlast a machine that stands still."""
-    from evalsvc.experiments.runner.scheduler import Scheduler
+    from evalsvc.experiments.runner.scheduling.scheduler import Scheduler
 
     Scheduler(n_runners=n_runners, n_schedulers=1, lease_seconds=lease_seconds).run(
         seconds=seconds, idle_seconds=idle_seconds
@@ -47,7 +47,7 @@ def finish(caller: Caller, id: str, *, seconds: float = 120) -> None:
 @contextmanager
 def scheduling() -> Iterator[None]:
     """Work in this process beside what the test does."""
-    from evalsvc.experiments.runner import scheduler as module
+    from evalsvc.experiments.runner.scheduling import scheduler as module
 
     worker = module.Scheduler(n_runners=2, n_schedulers=1, lease_seconds=60.0)
     thread = threading.Thread(target=lambda: worker.run(seconds=3600, idle_seconds=3600))

@@ -16,9 +16,9 @@ def main() -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
     django.setup()
-    from evalsvc.experiments.runner import pipelines
     from evalsvc.experiments.runner.generate import AskedConfig, Produced
-    from evalsvc.experiments.runner.scheduler import Scheduler
+    from evalsvc.experiments.runner.scheduling.scheduler import Scheduler
+    from evalsvc.experiments.runner.units import pipelines
 
     def produce(asking: AskedConfig, example: Any) -> Produced:
         time.sleep(0.03)

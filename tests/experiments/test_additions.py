@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments.runner.unit import MAX_LEASES
+from evalsvc.experiments.runner.units.unit import MAX_LEASES
 from evalsvc.stats.formulas.quantiles import quantiles_of
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import (

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.runner.generate import AskedConfig, Produced, produce
-from evalsvc.experiments.runner.unit import MAX_LEASES
+from evalsvc.experiments.runner.units.unit import MAX_LEASES
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
     EXACT,
@@ -113,7 +113,7 @@ def test_a_scheduler_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot
             wait_until(quick_is_done)
         return produce(asking, example)
 
-    monkeypatch.setattr("evalsvc.experiments.runner.pipelines.produce", produce_slowly)
+    monkeypatch.setattr("evalsvc.experiments.runner.units.pipelines.produce", produce_slowly)
     run_units(seconds=1, n_runners=2)
     assert quick_is_done()
     found = live(alice, slow["id"])["configs"][0]

@@ -12,7 +12,7 @@ import pytest
 
 from evalsvc.experiments.definition.fields.output_schemas import breach_of
 from evalsvc.experiments.models import Config
-from evalsvc.experiments.runner import context
+from evalsvc.experiments.runner.units import context
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import (
     EXACT,

@@ -233,7 +233,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
             return Produced("timeout", error_type="timeout", error_message="late", cost=0.5, input_tokens=3)
         return Produced(output={"output": example["expected"]}, cost=0.25, input_tokens=2)
 
-    monkeypatch.setattr("evalsvc.experiments.runner.pipelines.produce", produce)
+    monkeypatch.setattr("evalsvc.experiments.runner.units.pipelines.produce", produce)
     yield counts
 
 
@@ -266,7 +266,9 @@ def test_a_lost_lease_writes_nothing_and_what_it_has_kept_is_not_asked_again(
 
     made = chatting(alice, n=8)
     with monkeypatch.context() as patched:
-        patched.setattr("evalsvc.experiments.runner.pipelines.produce", lambda *_: Produced("error", error_type="bug"))
+        patched.setattr(
+            "evalsvc.experiments.runner.units.pipelines.produce", lambda *_: Produced("error", error_type="bug")
+        )
         run_units()
     assert retry(alice, made)["n_outputs"] == 8
     (unit,) = claimed(1)
@@ -299,7 +301,7 @@ def test_a_config_that_cannot_be_asked_ends_the_retry_and_is_not_stopped(
     def refuse(asking: AskedConfig, example: Any) -> Produced:
         raise MustStop("error", "The connection is switched off.")
 
-    monkeypatch.setattr("evalsvc.experiments.runner.pipelines.produce", refuse)
+    monkeypatch.setattr("evalsvc.experiments.runner.units.pipelines.produce", refuse)
     run_units()
 
     assert states(alice, made) == {"mine": ("completed", None)}
@@ -323,11 +325,11 @@ def test_scores_that_failed_are_worked_out_again_and_no_output_is(
             for row in rows
         ]
 
-    monkeypatch.setattr("evalsvc.experiments.runner.samples.scores_of", failing)
+    monkeypatch.setattr("evalsvc.experiments.runner.units.samples.scores_of", failing)
     run_units()
     n_failed = metric(alice, made)["n_error"]
     n_ok = len(results(alice, made, "status=error&metric=accuracy"))
-    monkeypatch.setattr("evalsvc.experiments.runner.samples.scores_of", real)
+    monkeypatch.setattr("evalsvc.experiments.runner.units.samples.scores_of", real)
     assert retry(alice, made, what="scores", error_types=["timeout"])["n_outputs"] == 0
     assert retry(alice, made, what="scores", error_types=["judge_failed"])["n_outputs"] == n_ok > 0
     n_asked = sum(asked.values())
@@ -353,7 +355,7 @@ def test_kill_9_loses_nothing_and_counts_nothing_twice(alice: Caller, monkeypatc
     from evalsvc.experiments.models import Output
 
     made = chatting(alice, n=60)
-    path = "evalsvc.experiments.runner.pipelines.produce"
+    path = "evalsvc.experiments.runner.units.pipelines.produce"
     with monkeypatch.context() as patched:
         patched.setattr(path, lambda *_: Produced("error", error_type="bug"))
         run_units()

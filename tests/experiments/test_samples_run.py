@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.runner.generate import AskedConfig, Postponed, Produced
-from evalsvc.experiments.runner.unit import row_of_twin
+from evalsvc.experiments.runner.units.unit import row_of_twin
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     by_name,
@@ -50,7 +50,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], Produced
             counts[example["id"]] += 1
             return answer(sum(counts.values()))
 
-        monkeypatch.setattr("evalsvc.experiments.runner.pipelines.produce", produce)
+        monkeypatch.setattr("evalsvc.experiments.runner.units.pipelines.produce", produce)
         return counts
 
     return answer_by

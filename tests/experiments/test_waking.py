@@ -13,7 +13,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments import notices
 from evalsvc.experiments.models import WorkUnit
 from evalsvc.experiments.notices import EPOCHS, WORK, Ears
-from evalsvc.experiments.runner import scheduler as module
+from evalsvc.experiments.runner.scheduling import scheduler as module
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
     by_name,

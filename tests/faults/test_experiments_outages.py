@@ -14,7 +14,7 @@ from django.db import DataError, OperationalError
 from redis.exceptions import TimeoutError as RedisTimeout
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.experiments.runner import pipelines, unit
+from evalsvc.experiments.runner.units import pipelines, unit
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, run_units, scheduling
 from tests.faults.experiment_tools import MODELS, check_whole, state_of

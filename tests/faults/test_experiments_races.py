@@ -20,7 +20,7 @@ from evalsvc.experiments.decisions import step
 from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.decisions.settling import settle
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.unit import UnitRunner
+from evalsvc.experiments.runner.units.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, wait_until
@@ -94,7 +94,7 @@ def test_a_worker_that_has_lost_its_lease_asks_no_further(alice: Caller, connect
     make_experiment(alice, make_dataset(alice, n=10), [chat(connection, "stub-echo")])
     (sleeper,) = store.claim_units(limit=1, **{**LEASE, "lease_seconds": -1})
     store.claim_units(limit=1, **LEASE)
-    with mock.patch("evalsvc.experiments.runner.unit.FLUSH_SECONDS", 0.0), Writer(lease_seconds=30) as writer:
+    with mock.patch("evalsvc.experiments.runner.units.unit.FLUSH_SECONDS", 0.0), Writer(lease_seconds=30) as writer:
         UnitRunner(sleeper, writer=writer, is_lost=lambda unit: False, should_stop=lambda: False).run()
     assert stub.calls()["total"] == 1
 

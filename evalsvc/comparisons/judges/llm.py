@@ -13,8 +13,8 @@ from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.evaluations.verdicts import Stalled, Verdict, judge_sample, refused
 from evalsvc.experiments.definition.fields.mapping import map_sample
 from evalsvc.experiments.models import ExperimentPlan, Output
-from evalsvc.experiments.runner.context import read_unit_examples
 from evalsvc.experiments.runner.score import JUDGE_WAIT_SECONDS, judge_cost
+from evalsvc.experiments.runner.units.context import read_unit_examples
 from evalsvc.judges.calls import loop
 from evalsvc.judges.gateway import gateway_for
 from evalsvc.tenancy.scope import account_scope

@@ -12,12 +12,12 @@ from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, bre
 from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.context import Example, examples_of, recorded_outputs, stopped_by, unit_context
 from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.runner.retries import is_retry, retry_task
-from evalsvc.experiments.runner.samples import row_of_samples, sample_scores
 from evalsvc.experiments.runner.score import needs_worker
 from evalsvc.experiments.runner.store import Recorded, Unit
+from evalsvc.experiments.runner.units.context import Example, examples_of, recorded_outputs, stopped_by, unit_context
+from evalsvc.experiments.runner.units.samples import row_of_samples, sample_scores
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
 

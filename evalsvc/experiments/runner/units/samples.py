@@ -11,8 +11,8 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Output
 from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
 from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, scores_of
-from evalsvc.experiments.runner.stages import MEASURED, keep_answers, kept_answers, kept_key
 from evalsvc.experiments.runner.store import Unit
+from evalsvc.experiments.runner.units.stages import MEASURED, keep_answers, kept_answers, kept_key
 
 OF_SAMPLE = ("status", "output", "error_type", "error_message", *MEASURED, "trace_id", "span_id")
 OF_SCORE = (

@@ -20,7 +20,6 @@ from evalsvc.experiments.definition.configs import hashed
 from evalsvc.experiments.definition.pipelines import PipelineNode
 from evalsvc.experiments.definition.templates import fill_json
 from evalsvc.experiments.models import StageOutput
-from evalsvc.experiments.runner.context import MAX_REMEMBERED_CHARS
 from evalsvc.experiments.runner.generate import (
     SHORTEST_WAIT_SECONDS,
     TEMPLATE_FIELDS,
@@ -31,6 +30,7 @@ from evalsvc.experiments.runner.generate import (
     messages_for,
 )
 from evalsvc.experiments.runner.store import HeldStage, Unit, answer_stage, give_up_stage, take_stage
+from evalsvc.experiments.runner.units.context import MAX_REMEMBERED_CHARS
 from evalsvc.experiments.runner.writer import persistently
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import account_scope

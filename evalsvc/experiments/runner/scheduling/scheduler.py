@@ -18,10 +18,10 @@ from django.db import DatabaseError, connections
 from evalsvc.experiments import notices
 from evalsvc.experiments.notices import Ears
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.decision_thread import Planning
-from evalsvc.experiments.runner.pauses import ConfigPauses
+from evalsvc.experiments.runner.scheduling.decision_thread import Planning
+from evalsvc.experiments.runner.scheduling.pauses import ConfigPauses
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
-from evalsvc.experiments.runner.unit import UnitRunner
+from evalsvc.experiments.runner.units.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 
 log = logging.getLogger(__name__)

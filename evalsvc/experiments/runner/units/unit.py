@@ -14,7 +14,11 @@ from django.db import connections
 from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.models import Config, Output, Retry
-from evalsvc.experiments.runner.context import (
+from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
+from evalsvc.experiments.runner.retries import failed_metrics, given_up, is_retry, retry_task, to_score
+from evalsvc.experiments.runner.score import failed_score, needs_judge
+from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
+from evalsvc.experiments.runner.units.context import (
     Example,
     UnitContext,
     examples_of,
@@ -23,12 +27,8 @@ from evalsvc.experiments.runner.context import (
     twin_outputs,
     unit_context,
 )
-from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
-from evalsvc.experiments.runner.pipelines import Asker, asker_of
-from evalsvc.experiments.runner.retries import failed_metrics, given_up, is_retry, retry_task, to_score
-from evalsvc.experiments.runner.samples import SampleKeeper, sample_scores
-from evalsvc.experiments.runner.score import failed_score, needs_judge
-from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
+from evalsvc.experiments.runner.units.pipelines import Asker, asker_of
+from evalsvc.experiments.runner.units.samples import SampleKeeper, sample_scores
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.tenancy.outages import is_outage
 

@@ -15,7 +15,7 @@ from evalsvc.experiments.definition.pipelines import PipelineGraph, calls_of, re
 from evalsvc.experiments.definition.templates import UnknownField
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.runner.generate import messages_for
-from evalsvc.experiments.runner.preview_pipelines import NODE_OUTPUTS, chat_nodes, fields_for, n_shared
+from evalsvc.experiments.runner.previews.pipelines import NODE_OUTPUTS, chat_nodes, fields_for, n_shared
 from evalsvc.judges.calls.estimates import CHARS_PER_TOKEN, DEFAULT_ANSWER_TOKENS, answer_limit, prompt_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed

@@ -20,11 +20,11 @@ from evalsvc.experiments.definition.pipelines import (
     root_of_name,
 )
 from evalsvc.experiments.definition.templates import ROOTS, UnknownField, field_value, fill_json
-from evalsvc.experiments.runner import stages
-from evalsvc.experiments.runner.context import Example, UnitContext
 from evalsvc.experiments.runner.generate import AskedConfig, MustStop, Postponed, Produced, produce, storable
-from evalsvc.experiments.runner.stages import MEASURED, StageAnswer
 from evalsvc.experiments.runner.store import Unit
+from evalsvc.experiments.runner.units import stages
+from evalsvc.experiments.runner.units.context import Example, UnitContext
+from evalsvc.experiments.runner.units.stages import MEASURED, StageAnswer
 from evalsvc.judges.failures import CallFailed
 
 Fields = Mapping[str, Any]

@@ -1,0 +1,1 @@
+"""What an experiment would ask and cost, before anything runs."""
