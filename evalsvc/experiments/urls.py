@@ -2,10 +2,12 @@
 
 from django.urls import path
 
-from evalsvc.experiments.api.aggregates import AggregatesView, ManyAggregatesView
+from evalsvc.experiments.api.analysis.aggregates import AggregatesView, ManyAggregatesView
+from evalsvc.experiments.api.analysis.compare import CompareView
+from evalsvc.experiments.api.analysis.components import ComponentsView
+from evalsvc.experiments.api.analysis.confusion import ConfusionView
+from evalsvc.experiments.api.analysis.pareto import ParetoView
 from evalsvc.experiments.api.batches import OutputBatchView
-from evalsvc.experiments.api.compare import CompareView
-from evalsvc.experiments.api.components import ComponentsView
 from evalsvc.experiments.api.configs import (
     CloneView,
     ConfigsView,
@@ -18,11 +20,9 @@ from evalsvc.experiments.api.configs import (
     StopManyView,
     StopView,
 )
-from evalsvc.experiments.api.confusion import ConfusionView
 from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, OldUpdateView, PreviewView, StartView
 from evalsvc.experiments.api.live import DecisionsView, LiveView, LooksView, RecountView
 from evalsvc.experiments.api.metrics import MetricsView, ScoresView
-from evalsvc.experiments.api.pareto import ParetoView
 from evalsvc.experiments.api.push import LeaseView, OutputsView
 from evalsvc.experiments.api.results import ResultsView
 from evalsvc.experiments.api.retries import RetryView
