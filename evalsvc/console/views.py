@@ -13,7 +13,7 @@ from evalsvc.accounts.membership import choose_account, memberships_of, operate_
 from evalsvc.accounts.selectors import list_usable_accounts
 from evalsvc.console.access import PageRequest, console_page, looked_at, sign_in_first
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.navigation import THEME_COOKIE, THEMES
 
 A_YEAR = 31_536_000

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall, as_curl, as_python
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import PageTable, heads_of, pages_of

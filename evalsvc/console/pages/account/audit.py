@@ -19,7 +19,7 @@ from evalsvc.accounts.selectors import audit_choices, list_audit
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.paging import newest_part
 from evalsvc.console.parts.addresses import moment_choice
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.console.parts.tables import Column, PageTable, TableRow

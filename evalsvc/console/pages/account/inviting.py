@@ -30,7 +30,7 @@ from evalsvc.accounts.signing_in.steps import begin
 from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
 from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.pages.account.members import ROLES
-from evalsvc.console.parts.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 

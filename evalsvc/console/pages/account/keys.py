@@ -20,8 +20,8 @@ from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.pages.account.paging import newest_part
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import KEY, ApiCall
-from evalsvc.console.parts.confirming import is_confirmed
-from evalsvc.console.parts.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element

@@ -12,7 +12,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.gates.form import gate_body_of, gate_errors, gate_fields
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.fields import sent_fields
+from evalsvc.console.parts.forms.fields import sent_fields
 from evalsvc.gates.services import decide_about
 from evalsvc.rest.problems import Problem
 

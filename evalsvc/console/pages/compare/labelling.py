@@ -18,8 +18,8 @@ from evalsvc.annotations.services import CriteriaFields, annotate, create_criter
 from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.fields import sent_fields
-from evalsvc.console.parts.labels import read_label
+from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.labels import read_label
 from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
 from evalsvc.experiments.selectors import get_output, get_plan
 from evalsvc.rest.bodies.scalars import is_bigint

@@ -18,8 +18,8 @@ from evalsvc.console.pages.compare.wording import worded_verdict
 from evalsvc.console.pages.gates.form import gate_fields, shown_gate
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
-from evalsvc.console.parts.labels import label_options
+from evalsvc.console.parts.forms.fields import FormField
+from evalsvc.console.parts.forms.labels import label_options
 from evalsvc.experiments.inference.pairs.compare import difference_view
 from evalsvc.experiments.reporting.side_by_side import compared_examples
 from evalsvc.experiments.selectors import list_plans, names_of_configs

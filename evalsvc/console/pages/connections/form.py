@@ -16,8 +16,8 @@ from evalsvc.accounts.views import checked
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, errors_at, filled
-from evalsvc.console.parts.json_fields import read_json_object
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.json_fields import read_json_object
 from evalsvc.judges.connections.bodies import ConnectionIn
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.models import Connection

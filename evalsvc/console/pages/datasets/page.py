@@ -17,9 +17,9 @@ from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.parts.addresses import choice, whole_choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.confirming import is_confirmed
-from evalsvc.console.parts.fields import FormField, errors_at
-from evalsvc.console.parts.json_fields import read_json_field, shown_json
+from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.fields import FormField, errors_at
+from evalsvc.console.parts.forms.json_fields import read_json_field, shown_json
 from evalsvc.console.parts.tables import page_links, page_number
 from evalsvc.datasets.editing import FIELDS, Edit
 from evalsvc.datasets.extending import edit_dataset

@@ -21,7 +21,7 @@ from evalsvc.console.pages.evaluations.listing import evaluator_options
 from evalsvc.console.parts.addresses import uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.captured import COLUMNS, example_of
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.datasets.extending import extend_dataset
 from evalsvc.datasets.importers.reading import read_examples
 from evalsvc.datasets.models import DatasetVersion

@@ -19,7 +19,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.showing import shown_row
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, filled, sent_fields
 from evalsvc.datasets.importers.looking import UploadPreview, preview_upload
 from evalsvc.datasets.importers.reading import UPLOADED, Upload, read_upload
 from evalsvc.datasets.models import Dataset

@@ -12,7 +12,7 @@ from evalsvc.annotations.selectors import list_criteria
 from evalsvc.annotations.services import annotate
 from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.parts.captured import example_of
-from evalsvc.console.parts.labels import label_options, read_label
+from evalsvc.console.parts.forms.labels import label_options, read_label
 from evalsvc.datasets.extending import extend_dataset
 from evalsvc.datasets.importers.reading import read_examples
 from evalsvc.datasets.models import DatasetVersion

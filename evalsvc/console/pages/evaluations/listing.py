@@ -12,7 +12,7 @@ from evalsvc.catalog.selectors import list_evaluators, list_revisions
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address, verdict_chips
 from evalsvc.console.pages.evaluations.words import WordsPage, search_words
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.console.parts.marking import one_line
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow

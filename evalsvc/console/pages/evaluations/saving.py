@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from evalsvc.accounts.selectors import named_actors
 from evalsvc.console.access import Visitor
 from evalsvc.console.parts.addresses import PAGE_KEYS
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved.reading import read_search
 from evalsvc.evaluations.saved.selectors import list_searches

@@ -13,7 +13,7 @@ from evalsvc.console.access import READER, PageRefused, PageRequest, Visitor, co
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations.saving import saved_rows, saving_fields, search_address
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved import services
 from evalsvc.evaluations.saved.selectors import find_owner, get_search

@@ -27,7 +27,7 @@ from evalsvc.console.pages.evaluations.saving import OPENED, saveable, saved_chi
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, search_refusal, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, search_refusal, sent_fields
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.asked import AskedFilters, read_filters

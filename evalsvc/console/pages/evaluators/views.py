@@ -21,7 +21,7 @@ from evalsvc.console.pages.evaluators.catalogue import (
     misses_of,
 )
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.rest.problems import Problem
 
 

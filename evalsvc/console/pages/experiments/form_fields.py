@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.selectors import list_evaluators
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.experiments.definition.metrics import MEASURED_SOURCES
 from evalsvc.experiments.models import Config, Policy

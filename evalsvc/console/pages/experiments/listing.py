@@ -13,7 +13,7 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.experiments.words import ENDED, STATES, state_markup
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page

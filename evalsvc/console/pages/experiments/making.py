@@ -25,8 +25,8 @@ from evalsvc.console.pages.experiments.form_fields import (
     with_sent,
 )
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import sent_fields
-from evalsvc.console.parts.json_fields import read_json_object
+from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.json_fields import read_json_object
 from evalsvc.experiments.planning import PlannedExperiment, preview_experiment, read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.services import create_experiment

@@ -15,7 +15,7 @@ from evalsvc.console.pages.compare.differing import cut_text
 from evalsvc.console.pages.compare.examples import ShownMark, mark_of
 from evalsvc.console.parts.addresses import address_with, choice, page_address
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
 from evalsvc.experiments.selectors import get_plan, list_configs

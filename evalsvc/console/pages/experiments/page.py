@@ -32,7 +32,7 @@ from evalsvc.console.pages.experiments.live.shared import (
 from evalsvc.console.pages.experiments.words import decision_words, state_markup
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.digits import level_text
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan

@@ -10,7 +10,7 @@ import msgspec
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
-from evalsvc.console.parts.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.console.parts.numbers import Number
 from evalsvc.digits import level_text
 from evalsvc.gates.answers import GateOut, RuleResult

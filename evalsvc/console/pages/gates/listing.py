@@ -17,7 +17,7 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.gates.form import TONES
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.gates.answers import GatedConfig, GateEvidence

@@ -15,7 +15,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.gates.form import KINDS, as_gate_body, gate_body_of, gate_errors, gate_fields, rule_limit
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, filled, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, filled, sent_fields
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans

@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
 from evalsvc.console.parts.addresses import moment_choice, with_zone
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, errors_at
+from evalsvc.console.parts.forms.fields import FormField, errors_at
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, OF, IntervalAsk, read_query
 from evalsvc.projects.selectors import list_apps, list_projects
 from evalsvc.rest.problems import Invalid

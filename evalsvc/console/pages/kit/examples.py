@@ -13,7 +13,7 @@ from evalsvc.console.charts.bars import ChartBar, Ranged, bars, histogram, range
 from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis, seconds
 from evalsvc.console.charts.series import ChartLine, Mark, Point
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, order_of
 

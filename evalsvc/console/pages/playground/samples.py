@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.selectors import get_visible_profile, list_evaluators
-from evalsvc.console.parts.json_fields import UnreadableJson, read_json
+from evalsvc.console.parts.forms.json_fields import UnreadableJson, read_json
 from evalsvc.datasets.exports import text_or_json
 from evalsvc.datasets.models import Example
 from evalsvc.datasets.selectors import get_version, list_examples

@@ -17,7 +17,7 @@ from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.evaluations.listing import evaluator_options
-from evalsvc.console.parts.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.digits import level_text

@@ -19,8 +19,8 @@ from evalsvc.console.pages.playground import thresholds
 from evalsvc.console.pages.playground.running import TriedSample, run_again, run_bench
 from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, opened_bench, sent_bench
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import sent_fields
-from evalsvc.console.parts.json_fields import UnreadableJson
+from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.json_fields import UnreadableJson
 from evalsvc.console.parts.numbers import Number
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.rest.problems import Invalid, Problem

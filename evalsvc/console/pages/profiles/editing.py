@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from evalsvc.console.pages.profiles.reading import read_settings_form
 from evalsvc.console.pages.profiles.schema_form import SettingsForm, settings_form
-from evalsvc.console.parts.json_fields import UnreadableJson, read_json, shown_json
+from evalsvc.console.parts.forms.json_fields import UnreadableJson, read_json, shown_json
 from evalsvc.rest.problems import Invalid, NotFound
 from evaluators.base import Family
 from evaluators.registry import UnknownFamily, families, get_family

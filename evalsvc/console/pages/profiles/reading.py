@@ -7,7 +7,7 @@ from typing import Any
 from django.http import QueryDict
 
 from evalsvc.console.pages.profiles.schema_form import PREFIX, Schema, control_of
-from evalsvc.console.parts.json_fields import UnreadableJson, read_json
+from evalsvc.console.parts.forms.json_fields import UnreadableJson, read_json
 
 MAX_ITEMS = 500
 

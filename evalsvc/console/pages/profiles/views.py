@@ -28,9 +28,9 @@ from evalsvc.console.pages.profiles.editing import (
 from evalsvc.console.pages.profiles.revisions import setting_changes
 from evalsvc.console.parts.addresses import whole_choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.confirming import is_confirmed_or_told
-from evalsvc.console.parts.fields import FormField
-from evalsvc.console.parts.json_fields import shown_json
+from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.fields import FormField
+from evalsvc.console.parts.forms.json_fields import shown_json
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element

@@ -23,7 +23,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.form_fields import field_source
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, errors_at, filled, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, sent_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
 from evalsvc.rest.bodies.scalars import is_bigint

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest
 from evalsvc.console.once import shown_before
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.links import LONGEST_SECONDS, issue_link

@@ -30,7 +30,7 @@ from evalsvc.console.pages.reviews.form_fields import (
 from evalsvc.console.pages.reviews.linking import LINKS_ONCE, days_of, issued_links
 from evalsvc.console.pages.reviews.page import shown_review
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import errors_at, sent_fields
+from evalsvc.console.parts.forms.fields import errors_at, sent_fields
 from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.projects.services import remember_project

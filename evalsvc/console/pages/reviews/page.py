@@ -20,8 +20,8 @@ from evalsvc.console.pages.reviews.linking import LINKS_ONCE, issued_links, link
 from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
 from evalsvc.console.parts.addresses import choice, uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.confirming import is_confirmed_or_told
-from evalsvc.console.parts.fields import sent_fields
+from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.fields import sent_fields
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.reviews.links import revoke_link
 from evalsvc.reviews.models import Review

@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from evalsvc.console.pages.traces.tree import duration_words
-from evalsvc.console.parts.fields import FormField, filled
+from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.console.parts.marking import one_line
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow

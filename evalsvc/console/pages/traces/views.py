@@ -12,7 +12,7 @@ from evalsvc.console.pages.traces.searching import read_trace_filters, trace_fie
 from evalsvc.console.pages.traces.tree import flat, totals, tree_of
 from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
-from evalsvc.console.parts.fields import search_refusal
+from evalsvc.console.parts.forms.fields import search_refusal
 from evalsvc.console.parts.marking import json_block_of
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition

@@ -16,7 +16,7 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import ShownOnce, shown_before
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField, errors_at, filled, first_part, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, first_part, sent_fields
 from evalsvc.events.bodies import EventEndpointIn
 from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.events.selectors import get_endpoint

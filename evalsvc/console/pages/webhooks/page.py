@@ -23,7 +23,7 @@ from evalsvc.console.pages.webhooks.words import (
 )
 from evalsvc.console.parts.addresses import address_with, choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.fields import FormField
+from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.events.delivering import body_of
 from evalsvc.events.models import EventDelivery
 from evalsvc.events.selectors import endpoint_standings, get_delivery, get_endpoint, list_deliveries
