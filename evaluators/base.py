@@ -9,8 +9,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
-import msgspec
-
 from evaluators.gateway import JudgeGateway
 from evaluators.score_map import score_map_problems
 
@@ -18,9 +16,11 @@ from evaluators.score_map import score_map_problems
 from evaluators.settings import SettingsProblem as SettingsProblem
 from evaluators.settings import settings_problems
 from evaluators.values import NO_CALLS, Attached, CardText, Facts
+from evaluators.values import AnswerText as AnswerText
 from evaluators.values import CannotScore as CannotScore
 from evaluators.values import FailedForNow as FailedForNow
 from evaluators.values import JSONValue as JSONValue
+from evaluators.values import Passage as Passage
 from evaluators.values import Settings as Settings
 
 Span: TypeAlias = tuple[int, int]
@@ -45,35 +45,6 @@ class Field(StrEnum):
     GOLD_CONTEXT = "evaluated_model_gold_context"
     TOP_K_CONTEXT = "evaluated_model_top_k_context"
     BASELINE = "evaluated_model_baseline_output"
-
-
-class Passage(msgspec.Struct, frozen=True):
-    """A text that was retrieved, or should have been.
-
-    `id` is the document's, by which ranking metrics match where both sides have one; a passage known by its id alone
-    has an empty text. `relevance` is the grade of a wanted passage (higher is more; None: relevant, like the others),
-    or the score that a retriever gave.
-    """
-
-    text: str
-    id: str | None = None
-    relevance: float | None = None
-    metadata: Mapping[str, JSONValue] | None = None
-
-
-class AnswerText(msgspec.Struct, frozen=True):
-    """An answer, given or wanted: its text, and what it was beyond text.
-
-    `value` is the number or the boolean that it came as. `document_id`, `start` and `end` say where an extractive
-    answer stands, as half-open character offsets into that document.
-    """
-
-    text: str
-    value: float | bool | None = None
-    document_id: str | None = None
-    start: int | None = None
-    end: int | None = None
-    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

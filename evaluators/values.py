@@ -1,10 +1,12 @@
-"""What families and whom they ask have in common: JSON, settings, what is measured, and how a score may fail."""
+"""What families and whom they ask have in common: JSON, settings, texts, what is measured, how a score may fail."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import msgspec
 
 JSONValue: TypeAlias = "str | int | float | bool | list[JSONValue] | dict[str, JSONValue] | None"
 Settings: TypeAlias = Mapping[str, JSONValue]
@@ -14,6 +16,35 @@ ANSWERS = (EXTRACTIVE, GENERATED)
 ALL_PARTS, RETRIEVER, GENERATOR = ("retriever", "augmentation", "generator"), ("retriever",), ("generator",)
 # Calls of a judge: n retrieved contexts, k in the longer list, m statements or main points of the answer.
 NO_CALLS, ONE_CALL, SAMPLED = "0", "1", "n_samples"
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """A text that was retrieved, or should have been.
+
+    `id` is the document's, by which ranking metrics match where both sides have one; a passage known by its id alone
+    has an empty text. `relevance` is the grade of a wanted passage (higher is more; None: relevant, like the others),
+    or the score that a retriever gave.
+    """
+
+    text: str
+    id: str | None = None
+    relevance: float | None = None
+    metadata: Mapping[str, JSONValue] | None = None
+
+
+class AnswerText(msgspec.Struct, frozen=True):
+    """An answer, given or wanted: its text, and what it was beyond text.
+
+    `value` is the number or the boolean that it came as. `document_id`, `start` and `end` say where an extractive
+    answer stands, as half-open character offsets into that document.
+    """
+
+    text: str
+    value: float | bool | None = None
+    document_id: str | None = None
+    start: int | None = None
+    end: int | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
