@@ -8,15 +8,16 @@ from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import add_member, create_account, issue_key
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Make an account."""
 
     help = "Make an account and print its first key, once. With --operator also whoever administers the installation."

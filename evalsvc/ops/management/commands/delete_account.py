@@ -7,13 +7,14 @@ import time
 from collections import Counter
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from redis.exceptions import RedisError
 
 from evalsvc.accounts.models import Account
 from evalsvc.ops.account_deletion import GRACE_SECONDS, WAITING, delete_account, delete_remains
 from evalsvc.ops.account_tables import count
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.ops.scrubbing import scrub, what_stays
 from evalsvc.tenancy.scope import SYSTEM
 
@@ -40,7 +41,7 @@ NO_REDIS = (
 LEFT = "Not written anew: {}. Deleted rows may still be in these files: run `manage.py delete_account --scrub` again."
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Delete an account."""
 
     help = (

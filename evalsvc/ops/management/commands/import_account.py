@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.ops.management.commands.delete_account import WORDS
 from evalsvc.ops.moving.arrival import Arrived, bring_in
 from evalsvc.ops.moving.file import ImportRefused
@@ -18,7 +19,7 @@ TOLD_EVERY = 1000
 SAID = WORDS | {"judges_connection": "connections, without their secrets"}
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Bring in an account."""
 
     help = (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from evalsvc.experiments.maintenance.repair import mend_all
+from evalsvc.ops.management.base import ServiceCommand
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Mend experiments."""
 
     help = (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from evalsvc.accounts.models import Account
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.ops.management.merging import LookAlikes, NotMerged, find_look_alikes, merge_projects
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Find and merge look-alike names."""
 
     help = (

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import Tags
 from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as DjangoMigrate
 from django.db import OperationalError, connections
 from psycopg.errors import LockNotAvailable
 
 from evalsvc.infra.locks import MIGRATIONS
+from evalsvc.ops.management.base import CHECKS
 from evalsvc.tenancy.scope import OWNER
 
 ASK_SECONDS = 0.5
@@ -21,6 +23,8 @@ ASK_SECONDS = 0.5
 
 class Command(DjangoMigrate):
     """Migrate."""
+
+    requires_system_checks = [*CHECKS, Tags.database]
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Wait for other migrators, then migrate with a bound on each wait for a lock."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from evalsvc.evaluations.maintenance import retention, sweep
+from evalsvc.ops.management.base import ServiceCommand
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Prune once."""
 
     help = (

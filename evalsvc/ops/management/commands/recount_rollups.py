@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from evalsvc.evaluations.rollups.keep import fold, recount_days
+from evalsvc.ops.management.base import ServiceCommand
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Compare counts by day with evaluations, month by month; may run beside the service."""
 
     help = "Count evaluations by day anew, beside the traffic. Prints how many counts were wrong; they are mended."

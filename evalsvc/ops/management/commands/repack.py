@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connections
 
 from evalsvc.evaluations.maintenance.repack import repack
+from evalsvc.ops.management.base import ServiceCommand
 
 MIB = 1024 * 1024
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Repack what has not been."""
 
     help = (

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from django.core.management.base import BaseCommand
 from django.db import connections
 
 from evalsvc.accounts.services import forget_caches
 from evalsvc.evaluations.maintenance.repair import fill, repair
 from evalsvc.experiments.maintenance.trials import fill_trials
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import SYSTEM
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Mend what `verify` finds in histories."""
 
     help = (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.factors import switch_off
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
+from evalsvc.ops.management.base import ServiceCommand
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Switch a second factor off."""
 
     help = (

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connections
 
 from evalsvc.infra.functions import functions_digest, installed_digests, is_fully_migrated
 from evalsvc.local.embedded.urls import RolesRefused
 from evalsvc.ops.backup.programs import BackupRefused
 from evalsvc.ops.backup.restore import recounted, restore
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import OWNER
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Restore."""
 
     help = (

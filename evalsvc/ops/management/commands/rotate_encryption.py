@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from evalsvc.accounts.signing_in.factors import reencrypt_factors
 from evalsvc.judges.services import reencrypt_secrets
+from evalsvc.ops.management.base import ServiceCommand
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Encrypt anew."""
 
     help = "Put a new key first in ENCRYPTION_KEYS, restart, run this, and remove the old ones."

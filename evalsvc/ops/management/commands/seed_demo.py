@@ -7,16 +7,17 @@ import os
 import secrets
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from evalsvc.accounts.access.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import Account, ApiKey, Member, User
 from evalsvc.accounts.services import add_member, create_account, issue_key
 from evalsvc.local.supervisor.demo_account import KEYS, MEMBERS, OPERATOR, kept_values
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Make the demo accounts, or find them again."""
 
     help = "Make two demo accounts with a key each, a member each, and an operator; running it again changes nothing."

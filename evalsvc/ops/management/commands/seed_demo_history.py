@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
 from evalsvc.local.supervisor.demo import DemoCaller
@@ -13,9 +13,10 @@ from evalsvc.local.supervisor.supervisor import ServiceFailed
 from evalsvc.ops.demo.calls import DemoRefused
 from evalsvc.ops.demo.filling import fill_account
 from evalsvc.ops.demo.history import NAME, demo_account, seed_demo_history
+from evalsvc.ops.management.base import ServiceCommand
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Make the account, or leave it as it is."""
 
     help = (

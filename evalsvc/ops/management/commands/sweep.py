@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from django.core.management.base import BaseCommand
-
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.queueing import enqueue_again
+from evalsvc.ops.management.base import ServiceCommand
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Sweep once."""
 
     help = "Enqueue again every evaluation that was accepted, has no verdict, and that no living worker holds."

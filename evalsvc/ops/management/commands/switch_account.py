@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.accounts.services import switch_account
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.ops.management.commands.delete_account import find
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Switch an account off or on."""
 
     help = (

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
+from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.ops.recounting import recount_everything
 from evalsvc.tenancy.scope import SYSTEM
 
 
-class Command(BaseCommand):
+class Command(ServiceCommand):
     """Compare stored counts and sums with the rows that they are made from."""
 
     help = (
