@@ -51,14 +51,19 @@ class HistoryCourse:
         From the oldest value up to the end of each part: the last one is the whole window.
     revisions : tuple of (int, datetime, int)
         Where another revision of the profile began to judge: the place of its first value, when, and its number.
-    values : array of float
-        All of them, the oldest first.
+    values, ids : array
+        All of them, and the id of each, the oldest first.
     """
 
     parts: tuple[HistoryStretch, ...]
     running: tuple[HistoryStretch, ...]
     revisions: tuple[tuple[int, datetime, int], ...]
     values: Any
+    ids: Any
+
+    def place_of(self, moment: datetime) -> int:
+        """Return which value, counted from 1, is the first one at or after a time."""
+        return int(np.searchsorted(self.ids >> 22, (moment - EPOCH) // timedelta(milliseconds=1))) + 1
 
 
 def course_of(
@@ -87,6 +92,7 @@ def course_of(
         running=tuple(stretch(0, end) for end in ends),
         revisions=tuple(_revisions(window)),
         values=window.values[::-1],
+        ids=np.asarray(window.ids[::-1], np.int64),
     )
 
 

@@ -23,6 +23,7 @@ from evalsvc.stats.strategies.registry import history_rule
 from evaluators.base import Family
 
 SOURCES = ("evaluation", "experiment", "import")
+EXPERIMENT = SOURCES.index("experiment")
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
 _NO_SCORES = np.empty(0)
 _NO_MARKS = np.empty(0, np.int32)
@@ -152,7 +153,11 @@ def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mappi
 
 
 def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
-    """Return when the level shifted, the means on either side, and the interval since then."""
+    """Return when the level of what was captured shifted, the means on either side, and the interval since then.
+
+    What experiments promoted is left out: where it begins, the source of the scores has changed, and not their level.
+    """
+    window = captured_of(window)
     steady = window.verdicts is not None and not window.verdicts.may_have_moved(REACH)
     if window.values.size < LEAST or steady or not _may_have_moved(window.values):
         return None
@@ -164,6 +169,16 @@ def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> 
     told = {name: numbers[name] for name in ("median", "n")} | shown_ends(numbers)
     moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
     return {"changed_at": moment.isoformat(), "before": found.before, "after": found.after, **told}
+
+
+def captured_of(window: Window) -> Window:
+    """Return a window without the outputs of experiments."""
+    if window.verdicts is not None:
+        return window if window.verdicts.source != EXPERIMENT else Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
+    kept = (window.marks & 3) != EXPERIMENT
+    if kept.all():
+        return window
+    return replace(window, values=window.values[kept], ids=window.ids[kept], marks=window.marks[kept])
 
 
 def _may_have_moved(values: Any) -> bool:

@@ -31,7 +31,7 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
         return [Point(x(one.last, one.ended_at), one.mean, one.lower, one.upper, _said(one)) for one in found]
 
     marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
-    marks += list(_drift_mark(interval, by_number))
+    marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _moved_at(interval)]
     low, high = reading.limits or (None, None)
     across = Axis("Scores so far") if by_number else Axis("Time (UTC)", "time")
     lines = [
@@ -52,13 +52,10 @@ def _said(one: HistoryStretch) -> str:
     return f"n = {one.n}, until {one.ended_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _drift_mark(interval: dict[str, object], by_number: bool) -> Iterator[Mark]:
+def _moved_at(interval: dict[str, object]) -> Iterator[datetime]:
     moved = interval.get("drift")
-    if not isinstance(moved, dict):
-        return
-    n_before = int(str(interval["n"])) - int(moved["n"])
-    at = float(n_before + 1) if by_number else seconds(datetime.fromisoformat(str(moved["changed_at"])))
-    yield Mark(at, "level moved")
+    if isinstance(moved, dict):
+        yield datetime.fromisoformat(str(moved["changed_at"]))
 
 
 def distribution_chart(reading: HistoryReading) -> SafeString | None:

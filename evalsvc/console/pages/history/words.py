@@ -69,18 +69,19 @@ def _resembling_words(interval: Mapping[str, Any]) -> str:
 
 def drift_words(interval: Mapping[str, Any]) -> str:
     """Say when the level moved, from where to where, and how sure the new one is."""
-    moved = interval["drift"]
+    moved, n_promoted = interval["drift"], interval["sources"]["experiment"]["n"]
     at = moved["changed_at"][:16].replace("T", " ")
     before, after, n_before = (
         number_text(moved["before"], 3),
         number_text(moved["after"], 3),
-        interval["n"] - moved["n"],
+        interval["n"] - n_promoted - moved["n"],
     )
     has_ends = moved["lower"] is not None and moved["upper"] is not None
     ends = f": [{number_text(moved['lower'])}, {number_text(moved['upper'])}]" if has_ends else ""
+    without = f" {n_promoted} outputs of experiments are left out of this." if n_promoted else ""
     return (
         f"The level has moved: the last {moved['n']} differ from the {n_before} before. {before} up to {at} UTC, "
-        f"{after} since{ends}."
+        f"{after} since{ends}.{without}"
     )
 
 
