@@ -70,7 +70,7 @@ def retained(owner: Any, accounts: Sequence[int], report: Report) -> None:
 def deleted(owner: Any, accounts: Sequence[int], report: Report) -> None:
     """Delete the second account, and then one that has next to nothing."""
     from evalsvc.accounts.models import Account
-    from evalsvc.ops.account_deletion import delete_account
+    from evalsvc.ops.deletion.accounts import delete_account
     from evalsvc.tenancy.scope import SYSTEM
 
     (all_rows,) = owner.execute(f"SELECT count(*) FROM {REQUESTS}").fetchone()

@@ -44,7 +44,7 @@ app.conf.update(
     worker_send_task_events=False,
     task_time_limit=300,
     timezone="UTC",
-    beat_scheduler="evalsvc.ops.heartbeat:Clock",
+    beat_scheduler="evalsvc.ops.liveness.heartbeat:Clock",
     beat_schedule={
         "sweep": {
             "task": "evalsvc.evaluations.sweep",
@@ -112,7 +112,7 @@ app.conf.update(
     },
 )
 app.steps["worker"].add("evalsvc.evaluations.workers.judging.host:JudgingStep")
-app.steps["consumer"].add("evalsvc.ops.heartbeat:Heartbeat")
+app.steps["consumer"].add("evalsvc.ops.liveness.heartbeat:Heartbeat")
 app.autodiscover_tasks(
     [
         *("evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"),

@@ -21,7 +21,7 @@ try:
 except MalformedDrain as exc:
     raise SystemExit(f"evalsvc does not start. {exc}") from None
 bind = _bind()
-worker_class = "evalsvc.ops.web_worker.WebWorker"  # gthread, with a limit on waiting requests
+worker_class = "evalsvc.ops.serving.web_worker.WebWorker"  # gthread, with a limit on waiting requests
 # At most one process per core: a process stores captures together, so fewer processes put more of them into a commit.
 # At least two, because one is restarted now and then.
 workers = int(os.environ.get("EVALSVC_WEB_WORKERS") or max(2, min(16, os.cpu_count() or 1)))

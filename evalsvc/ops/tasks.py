@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.db import close_old_connections
 
-from evalsvc.ops.departures import work_on_deletions
+from evalsvc.ops.deletion.departures import work_on_deletions
 
 
 @shared_task(name="evalsvc.ops.delete_accounts")

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from evalsvc.infra.redis import shared_client
 from evalsvc.local.supervisor.backends import broker_url
 from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.installation import Installation
 from evalsvc.ops.metering.port import counted_here
 from evalsvc.ops.serving.draining import draining

@@ -14,7 +14,7 @@ from celery.beat import Service
 from celery.signals import task_postrun, task_prerun, worker_ready, worker_shutting_down
 
 from evalsvc.celery import app
-from evalsvc.ops.heartbeat import Clock
+from evalsvc.ops.liveness.heartbeat import Clock
 
 log = logging.getLogger(__name__)
 

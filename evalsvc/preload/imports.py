@@ -24,10 +24,10 @@ SERVERS = (
     "celery.worker.strategy",
     "gunicorn.app.wsgiapp",
     "gunicorn.glogging",
-    "evalsvc.ops.web_worker",
+    "evalsvc.ops.serving.web_worker",
     "kombu.transport.redis",
-    "evalsvc.ops.alive",
-    "evalsvc.ops.heartbeat",
+    "evalsvc.ops.liveness.alive",
+    "evalsvc.ops.liveness.heartbeat",
     "evalsvc.preload.clock",
 )
 # Modules that each process would otherwise import later, at some request: `openai` takes 35 MB.

@@ -11,8 +11,9 @@ from django.db import connections
 from django.utils import timezone
 
 from evalsvc.accounts.models import Account, AccountDeletion, Member
-from evalsvc.ops import account_deletion, departures
-from evalsvc.ops.departures import work_on_deletions
+from evalsvc.ops.deletion import accounts as account_deletion
+from evalsvc.ops.deletion import departures
+from evalsvc.ops.deletion.departures import work_on_deletions
 from evalsvc.tenancy.scope import SYSTEM
 from tests.admin.conftest import Person, join, member, signed_in
 from tests.conftest import Caller

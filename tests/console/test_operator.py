@@ -15,7 +15,7 @@ from django.test import Client
 from benchmarks.stub_llm import RunningStub
 from evalsvc.celery import app
 from evalsvc.infra.redis import shared_client
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering import installation
 from evalsvc.ops.metering.queues import read_backlog
 from evalsvc.ops.panel import inventory, troubles

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from evalsvc.local.supervisor.front.caddy import find_caddy
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from tests.conftest import CHECKOUT
 from tests.deploy.policy import faults, faults_of_dockerfile
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evaluators.base import Lane
 from tests.conftest import CHECKOUT
 from tests.deploy.series import ALERTS, HEALTHY, TASKS

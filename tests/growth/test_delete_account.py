@@ -19,9 +19,9 @@ from benchmarks.growth_rows import fill, new_accounts
 from evalsvc.accounts.models import AccountDeletion
 from evalsvc.accounts.services import OPERATOR, begin_deletion, revoke_key
 from evalsvc.infra.redis import shared_client
-from evalsvc.ops import account_deletion
-from evalsvc.ops.account_deletion import WAITING, delete_account
 from evalsvc.ops.account_tables import HOT, LAST, OF_EXPERIMENTS, TABLES
+from evalsvc.ops.deletion import accounts as account_deletion
+from evalsvc.ops.deletion.accounts import WAITING, delete_account
 from evalsvc.ops.management.commands import delete_account as command
 from tests.conftest import findings, new_account, new_caller, wait_until
 from tests.growth.databases import Database, migrated_database

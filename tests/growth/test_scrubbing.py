@@ -15,7 +15,7 @@ from django.db import connections
 
 from evalsvc.accounts.models import AccountDeletion
 from evalsvc.infra.redis import shared_client
-from evalsvc.ops import scrubbing
+from evalsvc.ops.deletion import scrubbing
 from tests.admin.conftest import new_user
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller

@@ -13,7 +13,7 @@ import pytest
 from django.test import Client, override_settings
 
 from evalsvc.infra.redis import shared_client
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.rest.basics.logs import JSONFormatter
 from tests.conftest import Caller, start_worker, stop_group, wait_until
 

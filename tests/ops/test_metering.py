@@ -18,8 +18,8 @@ from prometheus_client import REGISTRY
 from evalsvc import __version__
 from evalsvc.celery import app
 from evalsvc.infra.redis import shared_client
-from evalsvc.ops import alive
-from evalsvc.ops.heartbeat import note_ended
+from evalsvc.ops.liveness import alive
+from evalsvc.ops.liveness.heartbeat import note_ended
 from evalsvc.ops.metering import installation
 from evalsvc.ops.metering.queues import read_backlog
 from evalsvc.outbound.client import post_json

@@ -30,7 +30,7 @@ from evalsvc.local.supervisor.backends import (
 from evalsvc.local.supervisor.child import ChildSpec
 from evalsvc.local.supervisor.forked import Fork
 from evalsvc.local.supervisor.lock import AlreadyRunning, hold_home
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.preload import parts
 from evalsvc.preload.parts import ServiceSite
 from evaluators.base import Lane

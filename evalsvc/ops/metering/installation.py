@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from evalsvc import __version__
 from evalsvc.infra.functions import functions_digest
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.queues import Backlog, read_backlog
 
 KEPT_SECONDS = 5.0

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from evalsvc.events.selectors import DeliveriesEverywhere, deliveries_everywhere
 from evalsvc.judges.ledger.everywhere import FailingJudges, failing_judges
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering import installation
 from evalsvc.ops.metering.queues import Backlog
 from evalsvc.ops.panel import inventory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.safestring import SafeString
 
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.queues import LANES
 from evalsvc.ops.panel.inventory import Inventory, TableSize
 from evalsvc.ops.panel.reading import PanelReading, PeriodicTask

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.queues import LANES
 from evalsvc.ops.panel.inventory import Inventory
 from evalsvc.ops.panel.reading import PanelReading

@@ -1,1 +1,1 @@
-"""One connection of gunicorn's: how its requests are heard, refused and left."""
+"""How gunicorn serves here: its worker, and how requests of a connection are heard, refused and left."""

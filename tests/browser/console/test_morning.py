@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.infra.redis import shared_client
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 from tests.admin.conftest import new_user
 from tests.browser.conftest import Browser
 from tests.browser.console.conftest import sign_in_by_cookie

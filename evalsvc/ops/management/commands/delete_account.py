@@ -12,10 +12,10 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from evalsvc.accounts.models import Account
-from evalsvc.ops.account_deletion import GRACE_SECONDS, WAITING, delete_account, delete_remains
 from evalsvc.ops.account_tables import count
+from evalsvc.ops.deletion.accounts import GRACE_SECONDS, WAITING, delete_account, delete_remains
+from evalsvc.ops.deletion.scrubbing import scrub, what_stays
 from evalsvc.ops.management.base import ServiceCommand
-from evalsvc.ops.scrubbing import scrub, what_stays
 from evalsvc.tenancy.scope import SYSTEM
 
 # What people call the tables; the others by their own name.

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from evalsvc.accounts.models import Account
-from evalsvc.ops.account_deletion import Tell, continue_deletion
+from evalsvc.ops.deletion.accounts import Tell, continue_deletion
 from evalsvc.tenancy.scope import SYSTEM
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from celery.beat import PersistentScheduler
 from celery.signals import task_success
 
 from evalsvc.evaluations.workers.judging.host import judging_figures
-from evalsvc.ops import alive
+from evalsvc.ops.liveness import alive
 
 
 class Heartbeat(bootsteps.StartStopStep):

@@ -1,0 +1,1 @@
+"""Signs of life of workers and of the clock: given, kept in Redis, and read."""
