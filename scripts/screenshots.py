@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsvc.local.supervisor.demo_account import wanted_file
+from evalsvc.local.supervisor.demo.accounts import wanted_file
 from scripts.pictures import pixels_of, write_small
 from tests.browser.console.door import choose_account, sign_in_at_the_door
 from tests.browser.console.pages import ALIKE, PAGES

@@ -10,8 +10,8 @@ from typing import Any
 
 from evalsvc.local.draining import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.launch import die_with_parent
-from evalsvc.local.supervisor.child import ChildSpec
-from evalsvc.local.supervisor.forked import Fork
+from evalsvc.local.supervisor.children.child import ChildSpec
+from evalsvc.local.supervisor.children.forked import Fork
 from evalsvc.local.supervisor.roster import (
     OTLP,
     START_VARIABLE,

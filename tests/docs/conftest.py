@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.local.supervisor.demo import write_demo_env
+from evalsvc.local.supervisor.demo.evaluation import write_demo_env
 from tests.conftest import Caller, new_caller
 from tests.experiments.conftest import scheduling
 from tests.serving import serving

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from evalsvc.local.embedded.home import read_env_file
-from evalsvc.local.supervisor import demo
-from evalsvc.local.supervisor.demo import DemoVerdict, banner, first_evaluation, write_demo_env
+from evalsvc.local.supervisor.demo import evaluation
+from evalsvc.local.supervisor.demo.evaluation import DemoVerdict, banner, first_evaluation, write_demo_env
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 ACCOUNT = {
@@ -129,7 +129,7 @@ def test_it_captures_nothing_in_the_account_whose_key_is_printed(double: Double)
 
 
 def test_a_pending_answer_is_waited_for(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(evaluation, "PAUSE_SECONDS", 0.0)
     double.n_pending = 3
 
     verdict = first_evaluation(double.url, "k")
@@ -139,7 +139,7 @@ def test_a_pending_answer_is_waited_for(double: Double, monkeypatch: pytest.Monk
 
 
 def test_what_stays_pending_is_told_and_is_no_failure(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(evaluation, "PATIENCE_SECONDS", -1.0)
     double.n_pending = 10**9
 
     verdict = first_evaluation(double.url, "k")

@@ -9,7 +9,7 @@ from evalsvc.accounts.services import create_account
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.rollups.counts import DayRange
 from evalsvc.evaluations.rollups.read import read_days
-from evalsvc.local.supervisor.demo_account import MEMBERS
+from evalsvc.local.supervisor.demo.accounts import MEMBERS
 from evalsvc.ops.demo import history
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests import leftovers

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 import evalsvc
-from evalsvc.local.supervisor.forked import set_title
+from evalsvc.local.supervisor.children.forked import set_title
 
 CHECKOUT = Path(evalsvc.__file__).parents[1]
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the kernel's parent-death signal")
@@ -23,8 +23,8 @@ LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs t
 PARENT = """
 import os, signal, sys, time
 from pathlib import Path
-from evalsvc.local.supervisor.child import ChildSpec
-from evalsvc.local.supervisor.forked import Fork
+from evalsvc.local.supervisor.children.child import ChildSpec
+from evalsvc.local.supervisor.children.forked import Fork
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 
 LOADED = {"once": os.getpid()}

@@ -27,8 +27,8 @@ from evalsvc.local.supervisor.backends import (
     outside_database,
     remove_old_sockets,
 )
-from evalsvc.local.supervisor.child import ChildSpec
-from evalsvc.local.supervisor.forked import Fork
+from evalsvc.local.supervisor.children.child import ChildSpec
+from evalsvc.local.supervisor.children.forked import Fork
 from evalsvc.local.supervisor.lock import AlreadyRunning, hold_home
 from evalsvc.ops.liveness import alive
 from evalsvc.preload import parts

@@ -12,7 +12,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from evalsvc.local.supervisor import demo_account, schema
+from evalsvc.local.supervisor import schema
+from evalsvc.local.supervisor.demo import accounts
 from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
 
 CHECKOUT = Path(schema.__file__).resolve().parents[3]
@@ -111,11 +112,11 @@ def test_the_demo_accounts_are_missed_when_one_is_gone() -> None:
 
     system = os.environ["DATABASE_SYSTEM_URL"]
     call_command("seed_demo", "--json", stdout=StringIO())
-    values = demo_account.kept_values(demo_file())
+    values = accounts.kept_values(demo_file())
     assert values is not None
-    assert demo_account.is_seeded(system, values)
-    gone = User.objects.using("system").filter(email=demo_account.MEMBERS[1][1])
+    assert accounts.is_seeded(system, values)
+    gone = User.objects.using("system").filter(email=accounts.MEMBERS[1][1])
     gone.update(email="elsewhere@example.com")
-    assert not demo_account.is_seeded(system, values)
-    User.objects.using("system").filter(email="elsewhere@example.com").update(email=demo_account.MEMBERS[1][1])
-    assert demo_account.kept_values(Path("/no/such/file")) is None
+    assert not accounts.is_seeded(system, values)
+    User.objects.using("system").filter(email="elsewhere@example.com").update(email=accounts.MEMBERS[1][1])
+    assert accounts.kept_values(Path("/no/such/file")) is None

@@ -16,8 +16,8 @@ import pytest
 
 import evalsvc
 from evalsvc.local.process import Command
-from evalsvc.local.supervisor import child as child_module
-from evalsvc.local.supervisor.child import Child, ChildSpec, rotate
+from evalsvc.local.supervisor.children import child as child_module
+from evalsvc.local.supervisor.children.child import Child, ChildSpec, rotate
 from evalsvc.local.supervisor.lock import AlreadyRunning, hold_home
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 

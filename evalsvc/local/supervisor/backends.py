@@ -13,7 +13,7 @@ from evalsvc.local.embedded.server import EmbeddedServer
 from evalsvc.local.embedded.urls import DatabaseUrls, database_name, role_urls
 from evalsvc.local.embedded.valkey import EmbeddedValkey
 from evalsvc.local.process import Command
-from evalsvc.local.supervisor.child import ChildSpec
+from evalsvc.local.supervisor.children.child import ChildSpec
 
 # libpq reads these besides the URL; someone's shell must not redirect the service.
 LIBPQ_PREFIX = "PG"

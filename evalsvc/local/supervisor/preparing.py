@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalsvc.local.embedded.urls import DatabaseUrls
-from evalsvc.local.supervisor import demo_account, roster
+from evalsvc.local.supervisor import roster
 from evalsvc.local.supervisor.aside import ask_in_child
 from evalsvc.local.supervisor.backends import Backends
+from evalsvc.local.supervisor.demo import accounts
 from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
 from evalsvc.local.supervisor.supervisor import Supervisor
@@ -55,5 +56,5 @@ class Preparation:
         """Return the keys of the demo's accounts, none if nobody wants any; None if the accounts must be made."""
         if not self.has_demo:
             return {}
-        values = demo_account.kept_values(self.home / "demo.json")
-        return values if values and demo_account.is_seeded(urls.system, values) else None
+        values = accounts.kept_values(self.home / "demo.json")
+        return values if values and accounts.is_seeded(urls.system, values) else None

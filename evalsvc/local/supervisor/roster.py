@@ -13,7 +13,7 @@ from pathlib import Path
 
 from evalsvc.local.draining import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.process import Command
-from evalsvc.local.supervisor.child import ChildSpec
+from evalsvc.local.supervisor.children.child import ChildSpec
 
 # Pool and concurrency by queue. Judge tasks wait for other servers and system tasks for the database, so they use
 # threads. The other tasks compute.

@@ -15,9 +15,10 @@ from evalsvc.local.draining import DRAIN_FILE_VARIABLE, refuse_malformed_drain
 from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.process import kill_tree, spawn
-from evalsvc.local.supervisor import demo, demo_account, roster
+from evalsvc.local.supervisor import roster
 from evalsvc.local.supervisor.backends import Backends, application_secrets, child_environment
-from evalsvc.local.supervisor.child import Child
+from evalsvc.local.supervisor.children.child import Child
+from evalsvc.local.supervisor.demo import accounts, evaluation
 from evalsvc.local.supervisor.front.caddy import CaddyFront
 from evalsvc.local.supervisor.front.opening import (
     LOOPBACK,
@@ -105,8 +106,8 @@ class Start:
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
-        wanted = demo_account.wanted_file(self.home)
-        if self.options.demo and demo_account.kept_values(self.home / "demo.json") is None:
+        wanted = accounts.wanted_file(self.home)
+        if self.options.demo and accounts.kept_values(self.home / "demo.json") is None:
             wanted.touch()
         has_demo = self.options.demo
         preparation = Preparation(
@@ -138,8 +139,8 @@ class Start:
             with self.progress.step("first evaluation"):
                 verdict = self._first_verdict(url, account["EVALSVC_API_KEY"])
             values = {**account, **trust}
-            filled = demo_account.HISTORY if demo_account.wanted_file(self.home).exists() else None
-            self.progress.write(demo.banner(url, values, verdict, self._write_demo_env(url, values), filled))
+            filled = accounts.HISTORY if accounts.wanted_file(self.home).exists() else None
+            self.progress.write(evaluation.banner(url, values, verdict, self._write_demo_env(url, values), filled))
         else:
             authority = f" Its authority: EVALSVC_CA_FILE={trust['EVALSVC_CA_FILE']}" if trust else ""
             self.progress.write(f"\n{url} is ready.{authority} Ctrl-C stops it.")
@@ -156,15 +157,15 @@ class Start:
     def _write_demo_env(self, url: str, values: Mapping[str, str]) -> str:
         """Write the file for shells, into the home where the checkout is for reading only; return its path."""
         try:
-            demo.write_demo_env(self.options.checkout, url, values)
-            return demo.DEMO_ENV
+            evaluation.write_demo_env(self.options.checkout, url, values)
+            return evaluation.DEMO_ENV
         except OSError:
-            return str(demo.write_demo_env(self.home, url, values))
+            return str(evaluation.write_demo_env(self.home, url, values))
 
     def _first_verdict(self, url: str, key: str) -> str:
         """Ask for one; a service that is ready goes on when its first answer is late or none."""
         try:
-            return str(demo.first_evaluation(url, key, self._front.ca_file if self._front else None))
+            return str(evaluation.first_evaluation(url, key, self._front.ca_file if self._front else None))
         except ServiceFailed as failure:
             return f"WARNING: {failure}"
 

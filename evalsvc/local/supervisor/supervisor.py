@@ -14,7 +14,7 @@ from types import FrameType
 import psutil
 
 from evalsvc.local.process import Command, descendants, kill_all, kill_tree, start
-from evalsvc.local.supervisor.child import Child, ChildSpec, describe_exit, kill_group
+from evalsvc.local.supervisor.children.child import Child, ChildSpec, describe_exit, kill_group
 
 PR_SET_CHILD_SUBREAPER = 36
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

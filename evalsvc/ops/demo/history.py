@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import add_member, create_account
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.evaluations.rollups.keep import fold
-from evalsvc.local.supervisor.demo_account import HISTORY, MEMBERS
+from evalsvc.local.supervisor.demo.accounts import HISTORY, MEMBERS
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 NAME = HISTORY

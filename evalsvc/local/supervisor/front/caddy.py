@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalsvc.local.process import Command
-from evalsvc.local.supervisor.child import ChildSpec
+from evalsvc.local.supervisor.children.child import ChildSpec
 from evalsvc.local.supervisor.front.caddyfile import CaddyPlan
 from evalsvc.local.supervisor.front.trust import ROOT, write_bundle
 

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from evalsvc.accounts.access.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import Account, ApiKey, Member, User
 from evalsvc.accounts.services import add_member, create_account, issue_key
-from evalsvc.local.supervisor.demo_account import KEYS, MEMBERS, OPERATOR, kept_values
+from evalsvc.local.supervisor.demo.accounts import KEYS, MEMBERS, OPERATOR, kept_values
 from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
-from evalsvc.local.supervisor.demo import DemoCaller
+from evalsvc.local.supervisor.demo.evaluation import DemoCaller
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 from evalsvc.ops.demo.calls import DemoRefused
 from evalsvc.ops.demo.filling import fill_account

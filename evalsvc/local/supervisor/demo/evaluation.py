@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from evalsvc.digits import level_text, placed
 from evalsvc.local.embedded.home import write_env_file
-from evalsvc.local.supervisor.demo_account import MEMBERS
+from evalsvc.local.supervisor.demo.accounts import MEMBERS
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 QUESTION = {

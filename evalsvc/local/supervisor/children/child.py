@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalsvc.local.process import Command, kill_tree, spawn, tail
-from evalsvc.local.supervisor.forked import Fork, ForkedProcess, fork
+from evalsvc.local.supervisor.children.forked import Fork, ForkedProcess, fork
 
 MAX_LOG_BYTES = 20 * 1024 * 1024
 KEPT_LOGS = 3
