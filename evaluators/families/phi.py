@@ -89,7 +89,7 @@ class Phi(Family):
         threshold = DEFAULT_THRESHOLD if threshold is None else threshold
         if not any(map(str.isalpha, text)):
             return Score(1.0, True, "The output has no words." if explain else None)
-        language = require_readable(settings, (text, "The output"))
+        readable = require_readable(settings, (text, "The output"))
         reading = PlainText(text) if settings.get("reads") is None else read(text)
         chance, passage, extra = _worst_passage(reading.words, settings)
         passage = reading.place(passage)
@@ -98,9 +98,15 @@ class Phi(Family):
         return Score(
             value=1 - chance,
             passed=passed,
-            explanation=_explain(text, 1 - chance, threshold, passage, len(identifiers)) if explain else None,
+            explanation=(
+                _explain(text, 1 - chance, threshold, passage, len(identifiers)) + readable.doubt if explain else None
+            ),
             spans=None if passed else tuple((start, end) for start, end, _ in identifiers) or None,
-            extra={**extra, "identifiers_found": [_as_json(found) for found in identifiers[:MAX_LISTED]], **language},
+            extra={
+                **extra,
+                "identifiers_found": [_as_json(found) for found in identifiers[:MAX_LISTED]],
+                **readable.extra,
+            },
         )
 
     def warm_up(self) -> None:

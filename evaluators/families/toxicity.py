@@ -129,15 +129,15 @@ class Toxicity(Family):
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         if not any(map(str.isalpha, text)):
             return _wordless(explain=explain)
-        language = require_readable(settings, (text, "The output"))
+        readable = require_readable(settings, (text, "The output"))
         worst = _READINGS.get(str(settings.get("variant")), _by_words_and_meaning)(text)
         passed = worst.clean >= threshold
         return Score(
             value=worst.clean,
             passed=passed,
-            explanation=_explain(worst, threshold) if explain else None,
+            explanation=_explain(worst, threshold) + readable.doubt if explain else None,
             spans=None if passed else (worst.span,),
-            extra={"n_windows": worst.n_windows, **worst.extra, **language},
+            extra={"n_windows": worst.n_windows, **worst.extra, **readable.extra},
         )
 
     async def score_with(

@@ -29,6 +29,10 @@ MIN_WORDS = 3
 # believe in another language. Chosen so that tweets, slang, names and addresses are not refused.
 _ENOUGH = ((0.5, 2.0, MIN_LETTERS), (0.6, 1.0, 25))
 _SURE, _SURE_LETTERS = 0.9, 25
+_DOUBTS = {
+    "too_short": "is too short to tell its language, and this evaluator reads English alone.",
+    "unsure": "may not be in English: its language cannot be told for sure, and this evaluator reads English alone.",
+}
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _NO_PROSE = re.compile(
     r"`[^`\n]*`|\bhttps?:\S+|\bwww\.\S+|\S+@\S+|<[^<>\n]{1,300}>|&#?\w{2,8};|[@#$]\w+|[!-~]*[\d_/\\=][!-~]*"
@@ -58,28 +62,43 @@ class Language:
         return shown if self.because is None else {**shown, "because": self.because}
 
 
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """What is known of texts that are scored: for the score's `extra`, and the doubt that its explanation ends with."""
+
+    extra: dict[str, JSONValue]
+    doubt: str = ""
+
+
 _TOO_SHORT = Language(None, because="too_short")
 
 
-def require_readable(settings: Settings, *texts: tuple[str, str]) -> dict[str, JSONValue]:
+def require_readable(settings: Settings, *texts: tuple[str, str]) -> Readable:
     """Refuse texts that an evaluator cannot read; each is a pair of the text and what names it.
 
-    With READS_ENGLISH among the settings they must be in English, and what is returned goes into the score's `extra`:
-    `language`, of the text that is least sure to be. Without, they must be in Latin letters.
+    With READS_ENGLISH among the settings they must be in English, and what is returned is of the text that is least
+    sure to be. Without, they must be in Latin letters.
     """
     if settings.get("reads") != ENGLISH:
         for text, what in texts:
             require_latin(text, what)
-        return {}
+        return Readable({})
     found = [require_english(text, what) for text, what in texts]
-    return {"language": min(found, key=_certainty).as_json()}
+    index = min(range(len(found)), key=lambda each: _certainty(found[each]))
+    return as_readable(found[index], *texts[index])
+
+
+def as_readable(language: Language, text: str, what: str) -> Readable:
+    """Return what a score says of a text's language, as `require_english` found it; `what` names the text."""
+    doubt = _DOUBTS.get(language.because or "") if any(map(str.isalpha, text)) else None
+    return Readable({"language": language.as_json()}, f" {what} {doubt}" if doubt else "")
 
 
 def require_english(text: str, what: str) -> Language:
     """Raise CannotScore("unsupported_language") for text in another language; `what` names it: `The output`.
 
     The error's `extra.language` says which language that is. Text whose language cannot be told passes, and what this
-    returns says so: put its `as_json()` into the score's `extra` as `language`.
+    returns says so: `as_readable` makes of it what the score shows.
     """
     text = in_latin(text)
     found = language_of(text)

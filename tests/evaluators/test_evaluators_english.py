@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, JSONValue
 from evaluators.text import identify as model
-from evaluators.text.language import READS_ENGLISH, language_of, require_english, require_readable
+from evaluators.text.language import READS_ENGLISH, Readable, language_of, require_english, require_readable
 from tests.evaluators.language_examples import ENGLISH, PROBES, Probe
 from tests.evaluators.language_sentences import SENTENCES
 
@@ -81,11 +81,12 @@ def test_of_several_texts_the_least_sure_is_shown() -> None:
     shown = require_readable(
         READS_ENGLISH, ("Where is it?", "The input"), ("The mill stands by the river.", "The output")
     )
-    assert shown == {"language": {"detected": None, "p": None, "because": "too_short"}}
+    assert shown.extra == {"language": {"detected": None, "p": None, "because": "too_short"}}
+    assert shown.doubt.startswith(" The input is too short to tell its language")
 
 
 def test_ids_that_ask_for_latin_letters_alone_show_nothing() -> None:
-    assert require_readable({}, (FRENCH, "The output")) == {}
+    assert require_readable({}, (FRENCH, "The output")) == Readable({})
     with pytest.raises(CannotScore) as refusal:
         require_readable({}, ("Привет, как дела?", "The output"))
     assert refusal.value.extra is None

@@ -8,7 +8,6 @@ from evaluators.base import (
     EvaluatorSpec,
     Family,
     Field,
-    JSONValue,
     Lane,
     ManagedProfile,
     Sample,
@@ -29,7 +28,7 @@ from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.text.declining import declines_elsewhere
 from evaluators.text.identify import identify
-from evaluators.text.language import READS_ENGLISH, require_readable
+from evaluators.text.language import READS_ENGLISH, Readable, require_readable
 from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = 0.42
@@ -128,7 +127,7 @@ class AnswerRelevance(Family):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         if settings.get("reads") is not None and declines_elsewhere(output):
             return _declined(threshold, explain=explain)
-        language = require_readable(settings, (question, "The input"), (output, "The output"))
+        readable = require_readable(settings, (question, "The input"), (output, "The output"))
         if _declines(output):
             return _declined(threshold, explain=explain)
         if settings.get("rules") == ANSWERS and asks_back(output, question):
@@ -136,7 +135,7 @@ class AnswerRelevance(Family):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         brief = BRIEF if settings.get("rules") == ANSWERS else FIRST_BRIEF
         found = measure_nearness(question, (output,))
-        return _scored(question, output, found, threshold, brief=brief, explain=explain, **language)
+        return _scored(question, output, found, threshold, readable, brief=brief, explain=explain)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -200,7 +199,7 @@ def _turns(output: str, start: int) -> bool:
 
 
 def _scored(
-    question: str, output: str, found: Nearest, threshold: float, *, brief: float, explain: bool, **more: JSONValue
+    question: str, output: str, found: Nearest, threshold: float, readable: Readable, *, brief: float, explain: bool
 ) -> Score:
     best = max(found.windows, key=lambda window: window.value(COVERAGE_WEIGHT))
     kind = asked_kind(question)
@@ -211,7 +210,7 @@ def _scored(
     return Score(
         value=value,
         passed=value >= threshold,
-        explanation=_explain(best, kind, is_there, value, threshold) if explain else None,
+        explanation=_explain(best, kind, is_there, value, threshold) + readable.doubt if explain else None,
         extra={
             "cosine": best.cosine,
             "question_words": best.coverage,
@@ -220,7 +219,7 @@ def _scored(
             "brief": is_brief,
             "evasive": False,
             "n_windows": found.n_windows,
-            **more,
+            **readable.extra,
         },
     )
 

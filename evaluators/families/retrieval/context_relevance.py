@@ -102,15 +102,15 @@ class ContextRelevance(Family):
         question, contexts = sample.input or "", sample.context_texts
         if because := _nothing_to_compare(question, contexts):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"n_windows": 0})
-        language = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
+        readable = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
         found = measure_nearness(question, contexts)
         best = max(found.windows, key=_value)
         value = _value(best)
         return Score(
             value=value,
             passed=value >= threshold,
-            explanation=_explain(best, threshold) if explain else None,
-            extra={**_extra(found, best, len(contexts)), **language},
+            explanation=_explain(best, threshold) + readable.doubt if explain else None,
+            extra={**_extra(found, best, len(contexts)), **readable.extra},
         )
 
     async def score_with(

@@ -25,7 +25,7 @@ from evaluators.judging.settings import STRICT, before_strict, judge_settings
 from evaluators.relevance.one_sentence import support_within_sentences
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.identify import identify
-from evaluators.text.language import READS_ENGLISH, require_readable
+from evaluators.text.language import READS_ENGLISH, Readable, require_readable
 from evaluators.values import DOCUMENTS, SAMPLED
 
 DEFAULT_THRESHOLD = 0.7
@@ -33,6 +33,7 @@ DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.55
 FIRST_THRESHOLD_WITHOUT_GOLD = 0.4
 CLAUSES = "clauses"
 """The rules of the evaluator since 2026-11-23: a clause may part the gold answer's words, and more must answer."""
+_NOT_ASKED = Readable({})
 
 
 _BY_JUDGE = EvaluatorSpec(
@@ -140,8 +141,8 @@ class ContextSufficiency(Family):
             return _nothing(
                 "The input asks nothing, and there is no gold answer to look for.", threshold, explain=explain
             )
-        language = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
-        return _scored(question_in_contexts(question, contexts), threshold, explain=explain, **language)
+        readable = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
+        return _scored(question_in_contexts(question, contexts), threshold, readable, explain=explain)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -181,7 +182,7 @@ def _nothing(because: str, threshold: float, *, explain: bool) -> Score:
     return Score(0.0, threshold <= 0, because if explain else None, extra={"basis": None})
 
 
-def _scored(found: Sufficiency, threshold: float, *, explain: bool, **more: JSONValue) -> Score:
+def _scored(found: Sufficiency, threshold: float, readable: Readable = _NOT_ASKED, *, explain: bool) -> Score:
     passed = found.value >= threshold
     verdict = "at or above" if passed else "below"
     shown: dict[str, JSONValue] = dict(found.parts)
@@ -190,8 +191,9 @@ def _scored(found: Sufficiency, threshold: float, *, explain: bool, **more: JSON
         passed=passed,
         explanation=(
             f"The sufficiency is {found.value:.2f}, {verdict} the threshold of {threshold:g}: {found.because}."
+            f"{readable.doubt}"
             if explain
             else None
         ),
-        extra={"basis": found.basis, **shown, **more},
+        extra={"basis": found.basis, **shown, **readable.extra},
     )
