@@ -244,7 +244,13 @@ EVALUATION_ERRORS = {
             "An attachment cannot be fetched, is too large, or is not what its media type says",
             "Send what the message names: a public URL, at most 5 MiB, with the right media type.",
         ),
-        Code("unsupported_language", 200, "The evaluator does not serve this language", "Use an evaluator that does."),
+        Code(
+            "unsupported_language",
+            200,
+            "The evaluator does not serve this language",
+            "Ask a model of yours through a connection: `judge`, `toxicity-moderation`, `pii-judge`, or the evaluator "
+            "of the same family whose name ends in `-judge`. They read the languages that it reads.",
+        ),
         Code(
             "not_applicable",
             200,

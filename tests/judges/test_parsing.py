@@ -77,6 +77,16 @@ def test_a_misfit_repeats_nothing_of_the_text() -> None:
     assert "secret" not in str(caught.value) and "/verdict" in str(caught.value)
 
 
+def test_what_is_missing_is_named() -> None:
+    answer = {name: value for name, value in GOOD.items() if name not in ("verdict", "score")}
+    with pytest.raises(SchemaMismatch) as caught:
+        parse(json.dumps(answer), SCHEMA)
+
+    assert "At the top it lacks" in str(caught.value)
+    assert "`verdict`" in str(caught.value) and "`score`" in str(caught.value)
+    assert "`reasoning`" not in str(caught.value)
+
+
 def test_prose_is_told_from_json_that_does_not_fit() -> None:
     with pytest.raises(SchemaMismatch) as prose:
         parse("Good.", SCHEMA)

@@ -11,7 +11,7 @@ from typing import Any
 
 import json_repair
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
+from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
@@ -112,11 +112,19 @@ def _checked(value: Any, schema: Mapping[str, object]) -> Mapping[str, Any]:
     except (SchemaError, Unresolvable, RecursionError):
         raise SchemaMismatch("It cannot be checked.") from None
     if error is not None:
-        where = "".join(f"/{part}" for part in error.absolute_path)[:100]
-        raise SchemaMismatch(f"At {where or 'the top'} it breaks the schema's `{error.validator}`.")
+        raise SchemaMismatch(_misfit(error))
     if not is_finite:
         raise SchemaMismatch("It holds a number that is not finite.")
     return _storable(value)
+
+
+def _misfit(error: ValidationError) -> str:
+    """Say where an answer does not fit, and which of the schema's own words it breaks; nothing of the answer's."""
+    where = "".join(f"/{part}" for part in error.absolute_path)[:100] or "the top"
+    if error.validator != "required":
+        return f"At {where} it breaks the schema's `{error.validator}`."
+    missing = [f"`{name}`" for name in error.validator_value if name not in error.instance]
+    return f"At {where} it lacks {', '.join(missing)}, which the schema requires."
 
 
 def _storable(value: Any) -> Any:
