@@ -23,6 +23,7 @@ from evaluators.pii.find import find_first_entities
 from evaluators.pii.reading import PlainText, read
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
+from evaluators.text.against import against
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import ANSWERS, GENERATOR
@@ -144,10 +145,9 @@ def _as_json(found: tuple[int, int, str]) -> dict[str, JSONValue]:
 
 def _explain(text: str, value: float, threshold: float, passage: Span, n_identifiers: int) -> str:
     where = "The output" if passage[1] - passage[0] >= len(text.strip()) else f"Characters {passage[0]} to {passage[1]}"
-    verdict = "at or above" if value >= threshold else "below"
     read = text[passage[0] : passage[1]]
     return (
-        f"{where}: free of a person's health information with a chance of {value:.2f}, {verdict} the threshold of "
-        f"{threshold:g}. Medical terms there: {count(MEDICAL, read)}; references to a person: {count(PERSONAL, read)}; "
+        f"{where}: free of a person's health information with a chance of {against(value, threshold)}. "
+        f"Medical terms there: {count(MEDICAL, read)}; references to a person: {count(PERSONAL, read)}; "
         f"likely identifiers in the output: {n_identifiers}."
     )

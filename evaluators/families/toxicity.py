@@ -23,6 +23,7 @@ from evaluators.judging.questions.moderation import moderated
 from evaluators.judging.settings import ASKING, threshold_of
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, object_schema
+from evaluators.text.against import against
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.toxicity.combined import read_both_ways
@@ -162,8 +163,7 @@ def _wordless(*, explain: bool) -> Score:
 def _explain(worst: _Worst, threshold: float) -> str:
     start, end = worst.span
     where = "The output" if worst.n_windows == 1 else f"The worst passage (characters {start} to {end})"
-    verdict = "at or above" if worst.clean >= threshold else "below"
-    return f"{where} is clean with a chance of {worst.clean:.2f}, {verdict} the threshold of {threshold:g}."
+    return f"{where} is clean with a chance of {against(worst.clean, threshold)}."
 
 
 def _by_words(text: str) -> _Worst:

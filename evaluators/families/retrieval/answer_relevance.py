@@ -26,6 +26,7 @@ from evaluators.judging.settings import STRICT, before_strict, judge_settings, t
 from evaluators.relevance.asking_back import asks_back
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
+from evaluators.text.against import against
 from evaluators.text.declining import declines_elsewhere
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
@@ -225,9 +226,8 @@ def _scored(
 
 
 def _explain(best: Nearness, kind: AnswerKind | None, is_there: bool, value: float, threshold: float) -> str:
-    verdict = "at or above" if value >= threshold else "below"
     missing = "" if is_there else f"; the question asks for a {kind}, and none is seen"
     return (
-        f"The relevance is {value:.2f}, {verdict} the threshold of {threshold:g}: similarity {best.cosine:.2f}, "
+        f"The relevance is {against(value, threshold)}: similarity {best.cosine:.2f}, "
         f"{best.coverage:.0%} of the question's words{missing}."
     )

@@ -20,6 +20,7 @@ from evaluators.judging.questions.relevance import judge_context_relevance
 from evaluators.judging.settings import STRICT, before_strict, several_questions_settings, threshold_of
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
+from evaluators.text.against import against
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import DOCUMENTS
@@ -156,8 +157,8 @@ def _extra(found: Nearest, best: Nearness, n_contexts: int) -> dict[str, JSONVal
 
 
 def _explain(best: Nearness, threshold: float) -> str:
-    verdict = "at or above" if _value(best) >= threshold else "below"
     return (
-        f"The best context (number {best.index}, counted from 0) has a relevance of {_value(best):.2f}, {verdict} the "
-        f"threshold of {threshold:g}: similarity {best.cosine:.2f}, {best.coverage:.0%} of the question's words."
+        f"The best context (number {best.index}, counted from 0) has a relevance of "
+        f"{against(_value(best), threshold)}: similarity {best.cosine:.2f}, "
+        f"{best.coverage:.0%} of the question's words."
     )

@@ -24,6 +24,7 @@ from evaluators.judging.questions.relevance import judge_sufficiency
 from evaluators.judging.settings import STRICT, before_strict, judge_settings
 from evaluators.relevance.one_sentence import support_within_sentences
 from evaluators.settings import THRESHOLD, number_setting, object_schema
+from evaluators.text.against import against
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
 from evaluators.values import DOCUMENTS, SAMPLED
@@ -184,14 +185,12 @@ def _nothing(because: str, threshold: float, *, explain: bool) -> Score:
 
 def _scored(found: Sufficiency, threshold: float, readable: Readable = _NOT_ASKED, *, explain: bool) -> Score:
     passed = found.value >= threshold
-    verdict = "at or above" if passed else "below"
     shown: dict[str, JSONValue] = dict(found.parts)
     return Score(
         value=found.value,
         passed=passed,
         explanation=(
-            f"The sufficiency is {found.value:.2f}, {verdict} the threshold of {threshold:g}: {found.because}."
-            f"{readable.doubt}"
+            f"The sufficiency is {against(found.value, threshold)}: {found.because}.{readable.doubt}"
             if explain
             else None
         ),

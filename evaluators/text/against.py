@@ -1,0 +1,26 @@
+"""A score beside the threshold that it is held to, in words."""
+
+from __future__ import annotations
+
+MOST_PLACES = 6
+
+
+def against(value: float, threshold: float) -> str:
+    """Return on which side of the threshold a score is; it is never rounded onto the other one.
+
+    Examples
+    --------
+    >>> against(0.72, 0.6), against(0.5999, 0.6)
+    ('0.72, at or above the threshold of 0.6', '0.5999, below the threshold of 0.6')
+    >>> against(0.5999999999999999, 0.6)
+    'just below the threshold of 0.6'
+    """
+    side = f"{'at or above' if value >= threshold else 'below'} the threshold of {threshold:g}"
+    shown = beside(value, threshold)
+    return f"just {side}" if shown is None else f"{shown}, {side}"
+
+
+def beside(value: float, bound: float) -> str | None:
+    """Return a number with two decimals, or as many more as keep it on its side of a bound; None if it takes many."""
+    texts = (f"{value:.{places}f}" for places in range(2, MOST_PLACES + 1))
+    return next((text for text in texts if (float(text) >= bound) == (value >= bound)), None)
