@@ -12,6 +12,7 @@ from evaluators.hallucination.framing import Idle
 from evaluators.hallucination.scoring import THRESHOLD, Verdict, judge
 from evaluators.hallucination.wording import explain as explained
 from evaluators.hallucination.wording import parts
+from evaluators.text.detect import detect_language
 
 NEAR_WEIGHT = 0.05
 """How much nearness to the question counts for short answers that pass; it never takes their pass."""
@@ -19,6 +20,8 @@ MAX_SPANS = 200
 MOST_OF_A_SHORT_ANSWER = 200
 """Characters of an answer with few words."""
 MOST_OF_TWO_WORDS = 100
+MOST_TOLD = 2_000
+"""Characters by which the explanation tells a language."""
 _FILLING = re.compile(r"\A\W+")
 _NOTHING_CLAIMED = "The output claims nothing that the contexts would have to support"
 _KINDS = {
@@ -49,7 +52,7 @@ def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
     return Score(
         value=value,
         passed=value >= threshold,
-        explanation=explained(verdict, threshold) if explain else None,
+        explanation=explained(verdict, threshold, detect_language(output[:MOST_TOLD])) if explain else None,
         spans=_weak(verdict, value, threshold) or None,
         extra=parts(verdict, near),
     )

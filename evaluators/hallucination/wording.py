@@ -8,7 +8,9 @@ from itertools import islice
 from evaluators.base import JSONValue, Span
 from evaluators.hallucination.figures import Basis
 from evaluators.hallucination.problems import Problem
-from evaluators.hallucination.scoring import UNHEARD, Claim, Verdict
+from evaluators.hallucination.scoring import THRESHOLD, UNHEARD, Claim, Verdict
+from evaluators.text.against import against
+from evaluators.text.language import ENGLISH
 
 MAX_LISTED = 50
 MAX_NAMED = 5
@@ -26,6 +28,14 @@ _PROBLEMS = {
     Problem.NAME_MOVED: "the name at {where} stands where a context has another one",
     Problem.NUMBER_MOVED: "the number at {where} stands where a context has another one",
 }
+_NOT_ENGLISH = (
+    " It is not read as English: words and numbers were compared, no names and no negations, so that a *not* that was "
+    "put in or left out is not seen."
+)
+_READ_AS_ENGLISH = (
+    " It seems to be in another language ({language}) and was read as English: a *not* of that language that was put "
+    "in or left out is not seen."
+)
 _BASES = {
     Basis.CONVERTED: "in another unit",
     Basis.ROUNDED: "rounded",
@@ -33,14 +43,21 @@ _BASES = {
 }
 
 
-def explain(verdict: Verdict, threshold: float) -> str:
-    """Say in a few sentences what decided. The output's own words are not repeated, only where they stand."""
-    side = "at or above" if verdict.value >= threshold else "below"
-    head = f"The support is {verdict.value:.2f}, {side} the threshold of {threshold:g}"
+def explain(verdict: Verdict, threshold: float, language: str | None = None) -> str:
+    """Say in a few sentences what decided. The output's own words are not repeated, only where they stand.
+
+    `language` is what the output seems to be in, whatever it was read as.
+    """
+    besides = _besides(verdict) + _unseen(verdict, language)
+    head = f"The support is {against(verdict.value, threshold)}"
     reasons = list(_reasons(verdict.claims))
     if reasons:
-        return f"{head}: {'; '.join(reasons)}.{_besides(verdict)}"
-    return f"{head}: {_by_words(verdict)}.{_besides(verdict)}"
+        # The words may be all there: what is wrong keeps the support below the evaluator's own line by itself.
+        alone = (
+            "" if threshold < THRESHOLD else f", for {'this decides' if len(reasons) == 1 else 'each decides'} alone"
+        )
+        return f"{head}{alone}: {'; '.join(reasons)}.{besides}"
+    return f"{head}: {_by_words(verdict)}.{besides}"
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
@@ -75,9 +92,14 @@ def _by_words(verdict: Verdict) -> str:
 def _besides(verdict: Verdict) -> str:
     own = [claim.span for claim in verdict.claims if claim.is_of_speaker]
     told = f" The sentence at {_places(own)} is about the speaker, whom no context mentions." if own else ""
-    foreign = "" if verdict.is_english else " It is not read as English: words and numbers were compared, no names."
     aside = " A question or remark beside its claims ranks it lower." if verdict.idle_support < 1 else ""
-    return _derived(verdict) + told + aside + foreign
+    return _derived(verdict) + told + aside
+
+
+def _unseen(verdict: Verdict, language: str | None) -> str:
+    if not verdict.is_english:
+        return _NOT_ENGLISH
+    return "" if language in (None, ENGLISH) else _READ_AS_ENGLISH.format(language=language)
 
 
 def _derived(verdict: Verdict) -> str:
@@ -115,8 +137,13 @@ def parts(verdict: Verdict, near_question: float | None) -> dict[str, JSONValue]
             {"kind": str(each.problem), "start": each.span[0], "end": each.span[1]} for each in found[:MAX_LISTED]
         ],
         "derived_numbers": _derived_numbers(verdict),
-        "sentences": [{"start": each.span[0], "end": each.span[1], "support": each.value} for each in ranked],
+        "sentences": [_sentence(each) for each in ranked],
     }
+
+
+def _sentence(claim: Claim) -> JSONValue:
+    start, end = claim.span
+    return {"start": start, "end": end, "support": claim.value, "fails_alone": claim.fails}
 
 
 _NUMBERS = frozenset({Problem.NUMBER, Problem.UNIT, Problem.DATE, Problem.NUMBER_MOVED})

@@ -136,7 +136,29 @@ def test_it_says_where_it_reads_only_words() -> None:
     found = judged(french, french.replace("fleuve", "grand fleuve"))
     assert found.extra["read_as"] == "words"
     assert "not read as English" in (found.explanation or "")
+    assert "no negations" in (found.explanation or "")
     assert judged(MIR, RIVER).extra["read_as"] == "english"
+
+
+@pytest.mark.parametrize(
+    "output", ["Le pont est fermé en hiver.", "Le pont a été construit en 1906 et on a fait une fête."]
+)
+def test_it_says_where_another_language_was_read_as_english(output: str) -> None:
+    found = judged(output, output)
+    assert found.extra["read_as"] == "english"
+    assert "seems to be in another language (fr)" in (found.explanation or "")
+    assert "another language" not in (judged(MIR, RIVER).explanation or "")
+
+
+def test_a_negation_decides_alone_and_is_not_rounded_onto_the_line() -> None:
+    context = "The medicine is safe for children over six years."
+    found = judged(context.replace("is safe", "is not safe"), context)
+    assert (found.explanation or "").startswith(
+        "The support is just below the threshold of 0.6, for this decides alone: the words at characters 16 to 19 deny"
+    )
+    sentences = found.extra["sentences"]
+    assert isinstance(sentences, list)
+    assert [each["fails_alone"] for each in sentences if isinstance(each, dict)] == [True]
 
 
 def test_vowel_marks_of_indian_scripts_stay_and_hidden_ones_go() -> None:
