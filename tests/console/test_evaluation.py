@@ -42,6 +42,18 @@ def test_sentences_show_how_far_they_are_supported(reader: Visitor, alice: Calle
     assert "Context 2" in page
 
 
+def test_a_negation_fails_a_sentence_alone(reader: Visitor, alice: Caller) -> None:
+    told = "The medicine is safe for children over six years. It is taken with food."
+    output = told.replace("is safe", "is not safe")
+    (id,) = kept(alice, "retrieval-hallucination", output=output, task_context=[told])
+    page = reader.text(f"evaluations/{id}")
+
+    assert "just below the threshold of 0.6, for this decides alone" in html.unescape(page)
+    assert page.count("1 place marked by the evaluator.") == 1
+    low = re.findall(r'<li class="low">.*?</li>', page)
+    assert len(low) == 1 and "fails alone" in low[0]
+
+
 def test_its_siblings_are_of_the_sample_and_the_log(reader: Visitor, alice: Caller, leak: str) -> None:
     (other,) = kept(alice, "exact-match", output="x", gold_answer="y", log_id="log-1")
     assert f'href="/console/evaluations/{other}"' in reader.text(f"evaluations/{leak}")

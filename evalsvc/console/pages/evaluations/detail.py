@@ -20,8 +20,11 @@ from evalsvc.evaluations.wire.scores import shown_extra
 from evalsvc.rest.problems import Problem
 from evaluators.base import Passage, Sample
 from evaluators.gateway import Question
+from evaluators.text.against import beside
 
 MAX_SENTENCES = 60
+SUPPORTED = 0.6
+"""The support below which a sentence counts as unsupported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,13 @@ class ShownPassage:
 
 @dataclass(frozen=True, slots=True)
 class SentenceShown:
-    """A sentence of the output, and how far the contexts support it."""
+    """A sentence of the output, and how far the contexts support its words; `fails_alone`: these do not matter."""
 
     text: SafeString
     support: float
+    shown: str
     is_low: bool
+    fails_alone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
     marks = marks_of(row.spans, extra, passed=row.passed)
     shown = [
         SampleText("Input", marked_text(sample.input)),
-        SampleText("Output", marked_text(sample.output, marks), _marks_note(marks)),
+        SampleText("Output", marked_text(sample.output, marks), _marks_note(marks, _stretches(row.spans))),
     ]
     shown += [SampleText("Gold answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
     for title, text in (("System prompt", sample.system_prompt), ("Baseline output", sample.baseline_output)):
@@ -112,10 +117,16 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
     return shown
 
 
-def _marks_note(marks: Sequence[TextMark]) -> str:
-    if not marks:
-        return ""
-    return f"{len(marks)} {'place' if len(marks) == 1 else 'places'} marked by the evaluator."
+def _marks_note(marks: Sequence[TextMark], stretches: Sequence[tuple[int, int]]) -> str:
+    """Count marks as a reader sees them: what is said of a word within a marked sentence parts no sentence in three."""
+    named = [(one.start, one.end) for one in marks if one.label]
+    outside = [one for one in named if not any(start <= one[0] and one[1] <= end for start, end in stretches)]
+    n = len(outside) + len(stretches)
+    return f"{n} {'place' if n == 1 else 'places'} marked by the evaluator." if n else ""
+
+
+def _stretches(spans: object) -> list[tuple[int, int]]:
+    return sorted({(one.start, one.end) for one in marks_of(spans, None, passed=None)})
 
 
 def _passages(passages: Sequence[Passage] | None, extra: Mapping[str, Any]) -> list[ShownPassage]:
@@ -140,8 +151,20 @@ def _sentences(output: str | None, extra: Mapping[str, Any]) -> list[SentenceSho
     for row in sorted(rows, key=lambda one: one.get("start") or 0)[:MAX_SENTENCES]:
         start, end, support = row.get("start"), row.get("end"), row.get("support")
         if isinstance(start, int) and isinstance(end, int) and isinstance(support, int | float):
-            shown.append(SentenceShown(shown_literally((output or "")[start:end]), float(support), support < 0.6))
+            fails_alone = _fails_alone(row, extra)
+            text = shown_literally((output or "")[start:end])
+            figure = beside(support, SUPPORTED) or f"just below {SUPPORTED:g}"
+            shown.append(SentenceShown(text, float(support), figure, fails_alone or support < SUPPORTED, fails_alone))
     return shown
+
+
+def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
+    """Say whether something is wrong with a sentence that decides alone; rows of before tell it by their problems."""
+    if isinstance(told := sentence.get("fails_alone"), bool):
+        return told
+    problems = extra.get("problems")
+    starts = [one.get("start") for one in (problems if isinstance(problems, list) else []) if isinstance(one, dict)]
+    return any(isinstance(at, int) and sentence["start"] <= at < sentence["end"] for at in starts)
 
 
 def prompts_of(*, account: Account, row: Evaluation) -> list[tuple[str, Question]]:
