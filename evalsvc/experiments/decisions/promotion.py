@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connections
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
@@ -72,6 +73,28 @@ def _promoted_with_its_examples(plan: ExperimentPlan, pairs: Pairs) -> set[tuple
         account_id=plan.account_id, dataset_version__content_hash=plan.dataset_version.content_hash
     ).exclude(pk=plan.pk)
     return _promoted(plan, others.values("pk"), pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class PromotedScores:
+    """How many scores of a config entered the history of an evaluator and profile."""
+
+    evaluator_id: str
+    profile_name: str
+    config_id: int
+    n: int
+
+
+def promoted_scores(plan: ExperimentPlan) -> list[PromotedScores]:
+    """Return what a plan's configs have in the histories of production: one query, none where no metric has one."""
+    if not (pairs := _pairs(plan)):
+        return []
+    evaluators, profiles = zip(*pairs, strict=True)
+    rows = HistoryScore.objects.filter(account_id=plan.account_id, experiment_id=plan.pk, trial=False)
+    rows = rows.filter(source=HistoryScore.Source.EXPERIMENT, evaluator_id__in=evaluators, profile_name__in=profiles)
+    columns = ("evaluator_id", "profile_name", "config_id")
+    found = rows.values_list(*columns).annotate(n=Count("id")).order_by(*columns)
+    return [PromotedScores(*row) for row in found]
 
 
 def _promoted(plan: ExperimentPlan, experiments: Any, pairs: Pairs) -> set[tuple[str, str]]:

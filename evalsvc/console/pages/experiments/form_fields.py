@@ -30,10 +30,16 @@ POINTERS = {
     "/plan/budget/cost": "budget_cost",
     "/plan/budget/seconds": "budget_seconds",
     "/plan/epsilon": "epsilon",
+    "/plan/promote": "promote",
     "/plan/primary_metric": "m0-name",
     "/plan/metrics": "m0-evaluator",
     "/configs": "c0-name",
 }
+PROMOTE = (
+    ("", "the leader's, of examples that are new to it"),
+    ("no", "none"),
+    ("yes", "the leader's, whatever its examples"),
+)
 CHAT = ("connection", "model", "prompt", "system", "temperature", "max_tokens")
 METRIC = ("name", "evaluator", "criteria", "source", "better")
 
@@ -88,6 +94,13 @@ def plan_fields(source: FieldSource) -> list[FormField]:
         ),
         FormField(
             "baseline", "Baseline", help="The name of the config that the others are compared with; empty: the leader."
+        ),
+        FormField(
+            "promote",
+            "Scores that enter the history when it is done",
+            "select",
+            options=PROMOTE,
+            help="Intervals and gates read the history: choose none for a trial that says nothing of what you run.",
         ),
     ]
 

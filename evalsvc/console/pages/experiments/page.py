@@ -29,11 +29,12 @@ from evalsvc.console.pages.experiments.live.shared import (
     remember_tag,
     turn,
 )
-from evalsvc.console.pages.experiments.words import decision_words, state_markup
-from evalsvc.console.parts.addresses import choice
+from evalsvc.console.pages.experiments.words import ENDED, decision_words, state_markup
+from evalsvc.console.parts.addresses import choice, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.digits import level_text
+from evalsvc.experiments.decisions.promotion import promoted_scores
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
@@ -154,7 +155,22 @@ def _shared(
         "looks": looks_chart(plan, board, _living(ever)),
         "tradeoff": front_of(plan, board, ever),
         "decisions": [decision_words(decision) for decision in board.decisions],
+        "promoted": _promoted(plan, ever) if plan.state in ENDED else None,
     }
+
+
+def _promoted(plan: ExperimentPlan, ever: Sequence[Config]) -> list[dict[str, object]]:
+    """Say which scores of an experiment entered which histories, each with the address of its page."""
+    names = {config.pk: config.name for config in ever}
+    return [
+        {
+            "n": one.n,
+            "config": names.get(one.config_id, "a deleted config"),
+            "history": f"{one.evaluator_id} · {one.profile_name}",
+            "href": page_address("console_history", evaluator=one.evaluator_id, profile=one.profile_name),
+        }
+        for one in promoted_scores(plan)
+    ]
 
 
 def _choices(request: PageRequest, board: LiveBoard, knobs: list[str], by: str) -> list[FormField]:
