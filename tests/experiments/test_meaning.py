@@ -14,6 +14,9 @@ from tests.experiments.pushing import Runner, add, answering, post_next
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 
 
+BEFORE = "the account's history before it, of whatever samples and apps, compares with no config"
+
+
 def board_of(caller: Caller, id: str, metric: str | None = None) -> tuple[Any, Any]:
     """Return the board of an experiment by a metric, and its chart."""
     from evalsvc.console.pages.experiments.live.board import live_board_of
@@ -362,7 +365,7 @@ def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "line", "words"), [(1, None, ""), (4, 1.0, "mean score before: 1.000 in every score, n 4")]
+    ("n", "line", "words"), [(1, None, ""), (4, 1.0, f"{BEFORE}: share that passes 1.000 in every score, n 4")]
 )
 def test_a_short_history_before_the_experiment_claims_no_certainty(
     alice: Caller, n: int, line: float | None, words: str
@@ -389,8 +392,9 @@ def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: C
     assert (before["n"], before["value"]) == (20, 0.75)
     assert before["lower"] < 0.75 < before["upper"]
     board, chart = board_of(alice, made["id"])
-    assert board.metric_note.startswith("mean score before: 0.750 [0.")
+    assert board.metric_note.startswith(f"{BEFORE}: share that passes 0.750 [0.")
     assert board.reference == 0.75
-    assert "before the experiment" in chart
+    assert "the account&#x27;s history before" in chart
+    assert not any('class="mark"' in str(row.strip) for row in board.rows)
     other, _ = board_of(alice, made["id"], "ms")
     assert (other.metric_note, other.reference) == ("", None)

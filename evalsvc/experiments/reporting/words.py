@@ -100,17 +100,22 @@ def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] |
     """Say beneath a metric's name how to read it: where lower is better, whether it was added later, what it was."""
     added = "added later: one look" if metric.get("addition") else ""
     lower = "" if metric.get("higher_is_better", True) else "lower is better"
-    return "; ".join(words for words in (lower, added, before_words(reference)) if words)
+    before = before_words(reference, is_binary=bool(metric.get("binary")))
+    return "; ".join(words for words in (lower, added, before) if words)
 
 
-def before_words(found: Mapping[str, Any] | None) -> str:
-    """Say what the history of evaluator and profile was before; nothing where it is too short for an interval."""
+def before_words(found: Mapping[str, Any] | None, *, is_binary: bool = False) -> str:
+    """Say what the history of evaluator and profile was before; nothing where it is too short for an interval.
+
+    It is that of the account, of other samples: nothing that a config can be better than.
+    """
     if found is None or found["lower"] is None:
         return ""
     is_flat = found["lower"] == found["upper"]
     ends = " in every score" if is_flat else f" {interval(found['lower'], found['upper'])}"
-    what = "pass rate" if found["of"] == "pass" else "mean score"
-    return f"{what} before: {number(found['value'])}{ends}, n {found['n']}"
+    what = "share that passes" if found["of"] == "pass" or is_binary else "mean score"
+    whose = "the account's history before it, of whatever samples and apps, compares with no config"
+    return f"{whose}: {what} {number(found['value'])}{ends}, n {found['n']}"
 
 
 LED = {

@@ -140,7 +140,7 @@ def live_board_of(
     chosen: str = metric if metric is not None and metric in metrics else plan.primary_metric
     reference = reference_line(references.get(chosen))
     limits = Metric.from_json(metrics[chosen]).value_range
-    axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], reference, limits)
+    axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], limits)
     names = {config["id"]: config["name"] for config in view["configs"]}
     rows = [
         _row(plan, config, i, chosen, axis, names, is_leader=view["leader"] == config["id"])

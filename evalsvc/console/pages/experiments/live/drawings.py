@@ -75,7 +75,7 @@ def _looks_chart(asked: _LooksAsked, looks: tuple[SeenLook, ...]) -> SafeString:
         Axis("examples", low=0, high=asked.run_length),
         Axis(asked.metric, limits=asked.limits),
         [ChartLine(name, points[id], has_band=leads, style=style) for id, name, style, leads in asked.lines],
-        marks=[Mark(at, "before the experiment", is_level=True)] if at is not None else [],
+        marks=[Mark(at, "the account's history before", is_level=True)] if at is not None else [],
         says="Each point holds for one look."
         f" The band is the leader's interval for new data at {level_text(asked.level)}.",
     )

@@ -1,4 +1,4 @@
-"""Intervals in the rows of a table, on one axis for all rows, with the line that they are held to."""
+"""Intervals in the rows of a table, on one axis for all rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ HEIGHT, MIDDLE = 22.0, 11.0
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The axis of all strips, and where the line across them stands."""
+    """The axis of all strips."""
 
     placed: PlacedAxis
-    reference: float | None
     is_empty: bool
 
     @property
@@ -36,12 +35,10 @@ class Strip:
         return number(self.placed.reach.high)
 
 
-def strip_axis(
-    views: Sequence[Mapping[str, Any]], reference: float | None = None, limits: tuple[float, float] | None = None
-) -> Strip:
-    """Return an axis that holds every interval, and the reference; it ends where values end."""
+def strip_axis(views: Sequence[Mapping[str, Any]], limits: tuple[float, float] | None = None) -> Strip:
+    """Return an axis that holds every interval; it ends where values end."""
     ends = [view[name] for view in views for name in ("lower", "value", "upper") if view[name] is not None]
-    return Strip(placed_axis(Axis("", limits=limits), [*ends, reference]), reference, not ends)
+    return Strip(placed_axis(Axis("", limits=limits), ends), not ends)
 
 
 def strip_of(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> SafeString | None:
@@ -50,9 +47,6 @@ def strip_of(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> Saf
     if value is None:
         return None
     parts = []
-    if axis.reference is not None:
-        at = percent(axis.placed.share(axis.reference))
-        parts.append(element("line", class_="mark", x1=at, x2=at, y1=0, y2=HEIGHT))
     has_ends = lower is not None and upper is not None
     if has_ends:
         ends = {"x1": percent(axis.placed.share(lower)), "x2": percent(axis.placed.share(upper))}
