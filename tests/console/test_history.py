@@ -76,8 +76,8 @@ def test_the_running_band_ends_in_the_number(alice: Caller) -> None:
 
     interval, last = api(alice, strategy="wilson", level=0.9)["confidence_interval"], course.running[-1]
     assert (last.lower, last.upper, last.n) == (interval["lower"], interval["upper"], interval["n"])
-    assert [part.n for part in course.parts[:3]] == [3, 2, 3] and sum(part.n for part in course.parts) == 64
-    assert course.parts[0].mean == sum(MIXED[:3]) / 3
+    assert [part.n for part in course.parts] == [21, 22, 21] and len(course.running) == 24
+    assert course.parts[0].mean == sum(MIXED[:21]) / 21
 
 
 def test_what_the_api_refuses_is_told_at_its_field(alice: Caller, reader: Visitor) -> None:
@@ -284,6 +284,21 @@ def test_scores_that_are_no_evaluations_have_no_span(alice: Caller, reader: Visi
     insert(alice, MIXED, source="import")
 
     assert "data-brush" not in shown(reader) and "no span of the chart leads" in shown(reader)
+
+
+@pytest.mark.parametrize(("n", "n_parts"), [(1, 1), (17, 1), (39, 1), (40, 2), (73, 3), (480, 24), (900, 24)])
+def test_parts_have_twenty_scores_at_least(alice: Caller, reader: Visitor, n: int, n_parts: int) -> None:
+    insert(alice, ([1.0, 0.0, 1.0] * n)[:n])
+    text = shown(reader)
+    assert text.split('id="h-parts"')[1].count("<tr") - 1 == n_parts
+    assert ("each part by itself" in text) == (n_parts > 1)
+
+
+def test_the_axis_of_a_distribution_ends_where_scores_do(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0, 0.0])
+    chart = shown(reader).split("Distribution of the scores", 1)[1]
+    ticks = re.findall(r"<text[^>]*y=\"188[^>]*>([^<]*)</text>", chart)
+    assert (ticks[0], ticks[-1]) == ("0", "1"), ticks
 
 
 def test_one_score_stands_on_its_own_day(alice: Caller, reader: Visitor) -> None:

@@ -115,6 +115,14 @@ def test_few_scores_are_led_to_a_strategy_that_answers(alice: Caller, reader: Vi
         assert words in reader.text("histories/one", **query)
 
 
+def test_the_interval_that_stands_for_equal_scores_is_not_called_too_narrow(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0] * 4)
+    text = reader.text("histories/one", **EXACT)
+    assert "[0.3976, 1]" in text and "the interval holds at its level" in text
+    assert "expect less coverage" not in text
+    assert "for new data, by clopper-pearson." in text and "by full-history." not in text
+
+
 def test_scores_that_resemble_their_neighbours_are_led_to_what_minds_it(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 20 + [0.0] * 20)
     assert "full-history-block minds the order from 50 scores on" in reader.text("histories/one", **EXACT)

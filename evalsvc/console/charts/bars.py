@@ -40,8 +40,11 @@ class Ranged:
     text: str = ""
 
 
-def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "") -> SafeString:
-    """Return upright bars, one for each name: counts begin at zero."""
+def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "", end: str = "") -> SafeString:
+    """Return upright bars, one for each name: counts begin at zero.
+
+    With an `end`, names are where their bars begin, and it is where the last one ends.
+    """
     y = placed_axis(Axis(label, low=0.0), [bar.value for bar in found])
     floor = BAR_HEIGHT - FLOOR
     width = 1.0 / max(1, len(found))
@@ -57,8 +60,10 @@ def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "") -
         parts.append(element("rect", said, class_="column point", height=round(floor - top(bar.value), 1), **shape))
         if i % every == 0:
             kind = "tick odd" if i // every % 2 else "tick"
-            middle = percent(width * (i + 0.5))
-            parts.append(element("text", bar.name, class_=kind, x=middle, y=floor + 18, text_anchor="middle"))
+            at, anchor = (width * i, "middle" if i else "start") if end else (width * (i + 0.5), "middle")
+            parts.append(element("text", bar.name, class_=kind, x=percent(at), y=floor + 18, text_anchor=anchor))
+    if end:
+        parts.append(element("text", end, class_="tick", x="100%", y=floor + 18, text_anchor="end"))
     parts.append(element("line", class_="axis", x1="0", x2="100%", y1=floor, y2=floor))
     labels = [element("text", text, x=44, y=top(at) + 4) for at, text in y.ticks(4)]
     heights = element("svg", *labels, class_="heights", width=48, height=f"{BAR_HEIGHT:g}", aria_hidden="true")
@@ -94,7 +99,7 @@ def histogram_of_counts(title: str, counts: Sequence[int], low: float, high: flo
         ChartBar(number_text(start, 3), count, f"from {number_text(start)} to {number_text(end)}")
         for count, start, end in zip(counts, edges, edges[1:], strict=False)
     ]
-    return bars(title, "How many", found, says=says)
+    return bars(title, "How many", found, says=says, end=number_text(high, 3))
 
 
 def ranges(title: str, label: str, found: Sequence[Ranged], *, zero: bool = False, says: str = "",

@@ -14,6 +14,9 @@ from evalsvc.evaluations.history.interval import Window, default_of, interval_va
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
 from evaluators.base import Family
 
+LEAST_PART = 20
+"""Values of a part: the interval of fewer says next to nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryStretch:
@@ -45,10 +48,11 @@ class HistoryCourse:
     Attributes
     ----------
     parts : tuple of HistoryStretch
-        The window cut into neighbouring parts of about one size, each by itself. One whose values are all equal has the
-        interval that is advised instead of one of no width.
+        The window cut into neighbouring parts of about one size, LEAST_PART or more, each by itself; one part where
+        there are too few values for two. One whose values are all equal has the interval that is advised instead of one
+        of no width.
     running : tuple of HistoryStretch
-        From the oldest value up to the end of each part: the last one is the whole window.
+        From the oldest value up to one after the other of evenly spread ends: the last one is the whole window.
     revisions : tuple of (int, datetime, int)
         Where another revision of the profile began to judge: the place of its first value, when, and its number.
     values, ids : array
@@ -74,7 +78,7 @@ def course_of(
     # The newest first.
     window = interval_values(history, of, ask.most)
     n = int(window.values.size)
-    ends = [round(n * (i + 1) / min(n_parts, n)) for i in range(min(n_parts, n))]
+    ends = _ends(n, min(n_parts, max(1, n // LEAST_PART)))
 
     def stretch(first: int, end: int) -> HistoryStretch:
         values = window.values[n - end : n - first]
@@ -89,11 +93,15 @@ def course_of(
 
     return HistoryCourse(
         parts=tuple(stretch(first, end) for first, end in zip([0, *ends], ends, strict=False)),
-        running=tuple(stretch(0, end) for end in ends),
+        running=tuple(stretch(0, end) for end in _ends(n, min(n_parts, n))),
         revisions=tuple(_revisions(window)),
         values=window.values[::-1],
         ids=np.asarray(window.ids[::-1], np.int64),
     )
+
+
+def _ends(n: int, n_parts: int) -> list[int]:
+    return [round(n * (i + 1) / n_parts) for i in range(n_parts)] if n else []
 
 
 def _revisions(window: Window) -> Iterator[tuple[int, datetime, int]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.history.asking import HistoryQuestion
 from evalsvc.console.pages.history.reading import HistoryReading
+from evalsvc.evaluations.history.course import HistoryCourse, moment_of
 from evalsvc.evaluations.history.scope import scope_window
 
 SCOPES = {"app": "app", "project": "project", "experiment": "experiment", "revision": "revision"}
@@ -18,7 +18,7 @@ SCOPES = {"app": "app", "project": "project", "experiment": "experiment", "revis
 
 @dataclass(frozen=True, slots=True)
 class BrushEnd:
-    """Where a span may begin or end: at the edge of one of the chart's parts."""
+    """Where a span may begin or end: where the running mean of the chart has a point."""
 
     id: int
     place: int
@@ -41,24 +41,25 @@ def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReadin
 
     A score that was made elsewhere is kept by a number of its time, and not by the id of its evaluation.
     """
-    interval, parts = reading.interval or {}, reading.course.parts
+    interval, course = reading.interval or {}, reading.course
     n = {name: source["n"] for name, source in interval.get("sources", {}).items()}
-    if not parts or not n.get("evaluation") or n.get("import"):
+    if not course.running or not n.get("evaluation") or n.get("import"):
         return None
     window = scope_window(account.pk, question.ask, pointer="")
     kept = _kept(question, window, str(interval.get("of", "score")))
     if kept is None:
         return None
     return Brush(
-        [BrushEnd(one.first_id, one.first, _words(one.first, one.began_at)) for one in parts],
-        [BrushEnd(one.last_id, one.last, _words(one.last, one.ended_at)) for one in parts],
+        [_end(course, place) for place in (1, *(one.last + 1 for one in course.running[:-1]))],
+        [_end(course, one.last) for one in course.running],
         kept,
-        len(reading.course.values) - n["evaluation"],
+        len(course.values) - n["evaluation"],
     )
 
 
-def _words(place: int, at: datetime) -> str:
-    return f"score {place}, {at:%Y-%m-%d %H:%M} UTC"
+def _end(course: HistoryCourse, place: int) -> BrushEnd:
+    id = int(course.ids[place - 1])
+    return BrushEnd(id, place, f"score {place}, {moment_of(id):%Y-%m-%d %H:%M} UTC")
 
 
 def _kept(question: HistoryQuestion, window: Mapping[str, Any], of: str) -> dict[str, str] | None:

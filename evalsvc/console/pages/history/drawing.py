@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.utils.safestring import SafeString
 
@@ -13,6 +14,7 @@ from evalsvc.console.charts.scales import Axis, seconds
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.history.asking import HistoryQuestion
 from evalsvc.console.pages.history.reading import HistoryReading
+from evalsvc.console.pages.history.words import shown_strategy
 from evalsvc.digits import level_text
 from evalsvc.evaluations.history.course import HistoryStretch
 
@@ -34,12 +36,19 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
     marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _moved_at(interval)]
     low, high = reading.limits or (None, None)
     across = Axis("Scores so far") if by_number else Axis("Time (UTC)", "time")
-    lines = [
-        ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=False),
-        ChartLine("each part by itself", points(reading.course.parts), is_joined=False),
-    ]
-    says = f"{_parts_text(reading)}; {level_text(question.ask.level)} for new data, by {question.ask.strategy}."
+    parts = reading.course.parts if len(reading.course.parts) > 1 else ()
+    lines = [ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=not parts)]
+    lines += [ChartLine("each part by itself", points(parts), is_joined=False)] if parts else []
+    says = f"{_parts_text(reading)}; {level_text(question.ask.level)} for new data, by {_by(interval, reading)}."
     return plot(f"{name}, and how sure it is", across, Axis(name, low=low, high=high), lines, marks=marks, says=says)
+
+
+def _by(interval: Mapping[str, Any], reading: HistoryReading) -> str:
+    """Name the strategy of what is drawn, which of equal scores is another than that of the rest."""
+    shown, drawn = shown_strategy(interval), (*reading.course.parts, *reading.course.running)
+    if shown != interval["strategy"] or not any(one.is_degenerate for one in drawn):
+        return shown
+    return f"{shown}, and where all scores are equal by the one that is advised then"
 
 
 def _parts_text(reading: HistoryReading) -> str:

@@ -19,17 +19,19 @@ from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.cache import HistorySnapshot
-from evalsvc.evaluations.history.course import course_of, moment_of
+from evalsvc.evaluations.history.course import LEAST_PART, course_of, moment_of
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evalsvc.reports.page.elements import element
 from evaluators.base import Family
 
 PAGE, N_PARTS = 20, 12
 OF = {"pass": "share that passes", "score": "mean score"}
 SALT = "evalsvc.console.histories"
 PLAIN = IntervalAsk(strategy="full-history")
+FEW = element("span", f"from {2 * LEAST_PART} scores on", class_="quiet")
 COLUMNS = (
     Column("Evaluator", kind="wide"),
     Column("Profile", kind="wide"),
@@ -80,7 +82,7 @@ def _row(
     points = [Point(seconds(one.ended_at), one.mean, one.lower, one.upper) for one in course.parts]
     newest = moment_of(history.ids[0]) if history and len(history.ids) else None
     says = f"Course of {name}, {pair[1]}: {len(points)} parts"
-    drawn: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else ""
+    drawn: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW
     address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
     cells = (name, pair[1] or "—", number_markup(number), drawn, moment_markup(newest, request.visitor.now),
              doubts_text(interval))  # fmt: skip

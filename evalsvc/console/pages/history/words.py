@@ -39,11 +39,17 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
 
 def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
     """Say what so few scores are worth, and name a strategy that this history can be asked for."""
-    if interval["strategy"] in SURE_OF_FEW:
+    if shown_strategy(interval) in SURE_OF_FEW:
         return f"{FEW}: the interval holds at its level, but a few more may move it far."
     better = "wilson or clopper-pearson" if interval["of"] == "pass" else "betting" if has_range else ""
     remedy = f"Prefer {better}." if better else "No strategy does better where the range of scores is not known."
     return f"{FEW}: expect less coverage than asked for. {remedy}"
+
+
+def shown_strategy(interval: Mapping[str, Any]) -> str:
+    """Return whose interval is shown: of equal scores the one that is advised, else the one that was asked for."""
+    advice = interval.get("advice") if interval.get("degenerate") else None
+    return str(advice["kind"] if advice else interval["strategy"])
 
 
 def _said(name: str, interval: Mapping[str, Any]) -> str:

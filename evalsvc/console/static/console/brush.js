@@ -34,9 +34,9 @@ document.addEventListener("DOMContentLoaded", () => {
         span.hidden = false;
         return ends;
     };
-    // The parts whose points lie within; each has one, at its end.
+    // The ends whose points of the running mean lie within.
     const chosen = ([from, to]) => {
-        const points = [...figure.querySelectorAll("[data-of='1'] .point")].map((point) => {
+        const points = [...figure.querySelectorAll("[data-of='0'] .point")].map((point) => {
             const box = point.getBoundingClientRect();
             return box.x + box.width / 2;
         });
