@@ -165,3 +165,9 @@ def test_hostile_names_are_text(alice: Caller, reader: Visitor) -> None:
     evaluate(alice, app="<script>alert(1)</script>")
 
     assert "<script>alert" not in reader.text() and "&lt;script&gt;" in reader.text()
+
+
+def test_pages_say_by_which_method_their_intervals_are(alice: Caller, reader: Visitor) -> None:
+    evaluate(alice)
+    assert "Intervals are Wilson" in reader.text()
+    assert "by full-history at 95 %" in reader.text("histories")
