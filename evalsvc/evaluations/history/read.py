@@ -98,6 +98,34 @@ def list_histories(*, account: Account, limit: int = 50, after: tuple[str, str] 
         return cursor.fetchall()
 
 
+APPS = """
+WITH RECURSIVE apps AS (
+  (SELECT h.app FROM evaluations_historyscore h
+   WHERE h.account_id = %(account)s AND h.evaluator_id = %(evaluator)s AND h.profile_name = %(profile)s
+     AND h.app IS NOT NULL ORDER BY h.app LIMIT 1)
+  UNION ALL
+  SELECT following.app FROM apps, LATERAL (
+    SELECT h.app FROM evaluations_historyscore h
+    WHERE h.account_id = %(account)s AND h.evaluator_id = %(evaluator)s AND h.profile_name = %(profile)s
+      AND h.app > apps.app ORDER BY h.app LIMIT 1) following
+)
+SELECT app FROM apps LIMIT %(limit)s
+"""
+
+
+def apps_with_scores(*, account: Account, pair: tuple[str, str], limit: int) -> list[str]:
+    """Return the apps of which the history of an evaluator and profile has scores, by name; from one to the next."""
+    with connections[current_role()].cursor() as cursor:
+        values: dict[str, int | str] = {
+            "account": account.pk,
+            "evaluator": pair[0],
+            "profile": pair[1],
+            "limit": limit,
+        }
+        cursor.execute(APPS, values)
+        return [name for (name,) in cursor.fetchall()]
+
+
 def thresholds_of(
     *,
     account: Account,

@@ -14,8 +14,9 @@ from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
 from evalsvc.console.parts.addresses import moment_choice, with_zone
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at
+from evalsvc.evaluations.history.read import apps_with_scores
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, OF, IntervalAsk, read_query
-from evalsvc.projects.selectors import list_apps, list_projects
+from evalsvc.projects.selectors import list_projects
 from evalsvc.rest.problems import Invalid
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
@@ -114,7 +115,7 @@ def _checked(asked: Mapping[str, str]) -> tuple[IntervalAsk, dict[str, str]]:
 def question_fields(question: HistoryQuestion, account: Account) -> list[FormField]:
     """Return the fields by which the question is asked."""
     said, errors = question.asked, question.errors
-    apps = list(list_apps(account=account).values_list("name", flat=True)[:MAX_CHOICES])
+    apps = apps_with_scores(account=account, pair=question.pair, limit=MAX_CHOICES)
     projects = list(list_projects(account=account).values_list("name", flat=True)[:MAX_CHOICES])
 
     def one(name: str, label: str, kind: Any = "text", **more: Any) -> FormField:
