@@ -55,6 +55,12 @@ def get_review(*, account: Account, id: uuid.UUID, lock: bool = False) -> Review
     return review
 
 
+def reviews_asking(*, account: Account, criteria_id: uuid.UUID, limit: int) -> list[Review]:
+    """Return the newest reviews that put a question to people."""
+    rows = Review.objects.filter(account=account, criteria__contains=[{"id": str(criteria_id)}])
+    return list(rows.order_by("-created_at", "-id")[:limit])
+
+
 def page_of_reviews(*, account: Account, limit: int, cursor: str | None) -> tuple[list[Review], str | None]:
     """Return a page of reviews, newest first, and the cursor of the next one (None on the last)."""
     of, rows = f"reviews:{account.pk}", Review.objects.filter(account=account)

@@ -12,14 +12,17 @@ from evalsvc.evaluations.ingest.labels import PREFIX
 
 def scorer_names(account: Account, evaluator_ids: Iterable[str]) -> Mapping[str, str]:
     """Return the names of those that have another one than their id; no query where there is no label."""
-    asked = {one for text in evaluator_ids if text.startswith(PREFIX) and (one := _id(text))}
+    asked = {one for text in evaluator_ids if (one := question_id(text))}
     if not asked:
         return {}
     found = list_criteria(account=account).filter(pk__in=asked).values_list("pk", "name")
     return {f"{PREFIX}{id}": f"label: {name}" for id, name in found}
 
 
-def _id(evaluator_id: str) -> uuid.UUID | None:
+def question_id(evaluator_id: str) -> uuid.UUID | None:
+    """Return the id of the question that people were asked; None for an evaluator."""
+    if not evaluator_id.startswith(PREFIX):
+        return None
     try:
         return uuid.UUID(evaluator_id.removeprefix(PREFIX))
     except ValueError:

@@ -1,0 +1,72 @@
+"""The parts of a history as a table, each with what is behind it: its evaluations, or the experiments that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import PageRequest
+from evalsvc.console.pages.history.asking import HistoryQuestion
+from evalsvc.console.pages.history.brushing import Brush
+from evalsvc.console.pages.history.reading import HistoryReading
+from evalsvc.console.parts.addresses import page_address
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.numbers import number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.evaluations.history.course import HistoryStretch
+from evalsvc.evaluations.history.read import list_history
+from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.models import HistoryScore
+from evalsvc.projects.models import Experiment
+from evalsvc.reports.page.elements import element, joined_parts
+
+COLUMNS = (Column("Scores"), Column("Number"), Column("From"), Column("To"), Column("Behind it"))
+NOTHING = "no evaluations: made elsewhere"
+Outputs = Mapping[int, int]
+"""The experiment of each score that is an output of one, by the id of the score."""
+
+
+def parts_table(
+    request: PageRequest, question: HistoryQuestion, reading: HistoryReading, brush: Brush | None
+) -> PageTable:
+    """Return the parts, the newest first. Two queries where scores are of experiments, else none."""
+    account = request.visitor.account
+    outputs = _outputs(account, question, reading)
+    known = Experiment.objects.filter(account=account, pk__in={*outputs.values()}) if outputs else ()
+    names = {one.pk: one.name for one in known}
+    rows = []
+    for one in reversed(reading.course.parts):
+        at = (moment_markup(moment, request.visitor.now) for moment in (one.began_at, one.ended_at))
+        behind = joined_parts([*_behind(one, brush, outputs, names)]) or NOTHING
+        rows.append(TableRow((f"{one.first} to {one.last}", number_markup(reading.number_of(one)), *at, behind)))
+    return PageTable("Parts of the history, the newest first", COLUMNS, rows, empty="No scores in this window.")
+
+
+def _outputs(account: Account, question: HistoryQuestion, reading: HistoryReading) -> Outputs:
+    if not (reading.interval or {}).get("sources", {}).get("experiment", {}).get("n"):
+        return {}
+    window = scope_window(account.pk, question.ask, pointer="")
+    names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
+    rows = list_history(account=account, **names, window=window).filter(source=HistoryScore.Source.EXPERIMENT)
+    found = rows.filter(id__gte=int(reading.course.ids[0])).values_list("id", "experiment_id")
+    return {id: experiment for id, experiment in found if experiment is not None}
+
+
+def _behind(
+    part: HistoryStretch, brush: Brush | None, outputs: Outputs, names: Mapping[int, str]
+) -> Iterator[SafeString]:
+    """Yield the links to what is behind a part: exactly its evaluations, by their ids, and each experiment."""
+    made = [experiment for id, experiment in outputs.items() if part.first_id <= id <= part.last_id]
+    if brush is not None and len(made) < part.n:
+        address = page_address("console_evaluations", **brush.kept, first=part.first_id, last=part.last_id)
+        yield element("a", "evaluations", href=address, aria_label=f"Evaluations {part.first} to {part.last}")
+    for experiment in dict.fromkeys(made):
+        name = element("bdi", names.get(experiment, "a deleted experiment"))
+        yield element("span", " experiment ", _linked(experiment, name) if experiment in names else name)
+
+
+def _linked(experiment: int, name: SafeString) -> SafeString:
+    return element("a", name, href=reverse("console_experiment", args=[experiment]))
