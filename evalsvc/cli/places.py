@@ -46,7 +46,8 @@ def resolve_experiment(api: ExperimentsApi, text: str) -> ExperimentBody:
     """Return the experiment with this id, or the newest of this name."""
     if text.isdigit():
         return api.experiment(text)
-    for one in api.experiments(text):
+    # To the service an empty name is none: it would list them all.
+    for one in api.experiments(text) if text else ():
         return api.experiment(one["id"])
     raise Refused(f"There is no experiment named {text!r} in this account. `evalsvc run` makes one.")
 

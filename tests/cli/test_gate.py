@@ -101,6 +101,7 @@ def test_json_is_the_gate(gated: Any) -> None:
     ("options", "words"),
     [
         ([], "decides about a --candidate"),
+        (["--candidate", ":new"], "There is no experiment named ''"),
         (["--candidate", "nothing"], "There is no experiment named 'nothing'"),
         (["--candidate", "999"], "not_found"),
         (["--unknown"], "No such option"),

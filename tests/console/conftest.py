@@ -8,6 +8,7 @@ import pytest
 
 from tests.admin.conftest import Person, join, member, new_user, signed_in
 from tests.conftest import Caller, new_account
+from tests.docs.conftest import web
 from tests.queries import queries_of
 
 
@@ -71,4 +72,4 @@ def other_account() -> Any:
     return new_account("other")
 
 
-__all__ = ["Visitor", "join", "visitor"]
+__all__ = ["Visitor", "join", "visitor", "web"]

@@ -17,6 +17,7 @@ from tests.admin.conftest import HOSTILE, key_of
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
 from tests.console.conftest import Visitor
+from tests.console.shown import copied
 from tests.console.trail import audit_of
 from tests.evaluations.deleting import evaluate
 from tests.factories import make_dataset, make_experiment, ok
@@ -32,11 +33,6 @@ def decided(caller: Caller, **more: Any) -> dict[str, Any]:
     }
     gate: dict[str, Any] = ask(caller, sides, {"metric": "accuracy", "better_by": 0.0}, **more)
     return gate
-
-
-def copied(text: str, label: str) -> str:
-    (found,) = re.findall(rf'aria-label="{label}"><code>(.*?)</code>', text, re.DOTALL)
-    return html.unescape(found)
 
 
 def ends(rule: dict[str, Any]) -> str:
@@ -145,7 +141,8 @@ def test_the_command_is_one_that_the_command_line_takes(alice: Caller, reader: V
     words = shlex.split(copied(text, "evalsvc").replace("\\\n", " "))
 
     assert words[:2] == ["evalsvc", "gate"] and "every night" in words
-    assert words[words.index("--candidate") + 1] == f"{gate['candidate']['experiment']}:new prompt"
+    assert words[words.index("--candidate") + 1] == "$NAME:new prompt"
+    assert words[words.index("--baseline") + 1] == f"{gate['baseline']['experiment_id']}:old prompt"
     assert read_rules([words[words.index("--rule") + 1]]) == [{"metric": "accuracy", "better_by": 0.0}]
     taken = command_line.commands["gate"].make_context("gate", words[2:], resilient_parsing=False)
     assert (taken.params["name"], taken.params["level"]) == ("every night", 0.9)
@@ -160,7 +157,7 @@ def test_the_run_measures_what_the_rules_ask_for(alice: Caller, reader: Visitor)
 
     made = make_experiment(alice, make_dataset(alice, n=3), [{"name": "new", "kind": "push"}], metrics=metrics)
     assert [one["name"] for one in made["plan"]["metrics"]] == ["accuracy"]
-    assert words[words.index("--name") + 1] == gate["candidate"]["experiment"] and "new prompt=app:answer" in words
+    assert words[words.index("--name") + 1] == "$NAME" and "new prompt=app:answer" in words
 
 
 def test_one_is_asked_about_what_was_captured(alice: Caller, editor: Visitor) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from evalsvc.console.parts.calls import KEY, json_word, shell_word
 from evalsvc.evaluations.wire.interval_request import INCLUDED
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.gates.answers import GatedConfig, GateEvidence, GateSpending, RuleResult
+from evalsvc.gates.answers import GateEvidence, GateSpending, RuleResult
 
 WHOLE = "account"
 """The scope that narrows nothing."""
@@ -18,7 +18,9 @@ OF_NUMBERS = ("value_range", "binary", "denominator")
 USUAL = {"higher_is_better": True, "binary": False, "type": "algebraic"}
 DEFAULTS = {"level": 0.95, "looks": "one", "covers": "new_data", "min_share": 0.8}
 WINDOW = {"since": "from when on, or how many", "include_experiments": "which scores of experiments"}
-PROGRAMS = ("answer", "answer_released")
+MADE = '"$NAME"'
+"""The experiment that the run line has just made: of a fixed name, two builds at once would ask about each other's."""
+OWN_NAME = "NAME=gate-$(python3 -c 'import uuid; print(uuid.uuid4())')"
 PASSES = "import json, sys; sys.exit(json.load(sys.stdin)['gate']['outcome'] != 'pass')"
 
 
@@ -70,11 +72,12 @@ def _rule(rule: RuleResult) -> dict[str, Any]:
 
 
 def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
-    """Return the command line; its exit status is 0 only for a pass."""
+    """Return the command line, about the candidate that was just run; its exit status is 0 only for a pass."""
     lines = ["evalsvc gate"]
-    for option, side in (("--candidate", evidence.candidate), ("--baseline", evidence.baseline)):
-        if side is not None:
-            lines.append(_option(option, _side(side)))
+    if (candidate := evidence.candidate) is not None:
+        lines.append(f"--candidate {MADE}:{shell_word(candidate.config)}")
+    if (baseline := evidence.baseline) is not None:
+        lines.append(_option("--baseline", f"{baseline.experiment_id}:{baseline.config}"))
     if (history := evidence.history) is not None:
         profile = f"/{history.profile_name}" if history.profile_name else ""
         lines.append(_option("--history", history.evaluator_id + profile))
@@ -86,12 +89,6 @@ def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
 def _option(option: str, value: str) -> str:
     # A name that begins with a dash would be taken for another option.
     return f"{option}{'=' if value.startswith('-') else ' '}{shell_word(value)}"
-
-
-def _side(side: GatedConfig) -> str:
-    # The newest of its name: a build that runs the experiment anew asks about that one.
-    name = side.experiment_id if ":" in side.experiment or side.experiment.isdigit() else side.experiment
-    return f"{name}:{side.config}"
 
 
 def _rule_text(rule: RuleResult) -> str:
@@ -106,20 +103,20 @@ def _options(body: Mapping[str, Any]) -> list[str]:
 
 
 def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
-    """Return the command that runs a new experiment in CI, with the metrics of the rules as the plan has them."""
-    candidate, baseline = evidence.candidate, evidence.baseline
+    """Return the lines that run the candidate anew: on the gate's examples, with its metrics as the plan has them."""
+    candidate = evidence.candidate
     if candidate is None or plan is None:
         return ""
-    names = [candidate.config, *([baseline.config] if baseline is not None else [])]
-    programs = " ".join(f"{shell_word(name)}=app:{PROGRAMS[i]}" for i, name in enumerate(names))
     metrics = _plan_metrics(evidence, plan)
-    wanted = {"metrics": metrics} | ({"cluster_by": plan.cluster_by} if plan.cluster_by else {})
+    wanted: dict[str, Any] = {"metrics": metrics} | ({"cluster_by": plan.cluster_by} if plan.cluster_by else {})
+    wanted |= {"limit": plan.limit, "seed": plan.seed} if plan.limit else {}
     evaluators = [one["evaluator"] for one in metrics if "evaluator" in one]
-    judged = f" -e {shell_word(evaluators[0])}" if evaluators else ""
+    judged = f"-e {shell_word(evaluators[0])} " if evaluators else ""
     return (
+        f"{OWN_NAME}\n"
         f"printf '%s\\n' {json_word(wanted)} > plan.json\n"
-        f"evalsvc run {programs} --data golden.jsonl --input question --expected answer \\\n"
-        f" {judged} --plan plan.json --name {shell_word(candidate.experiment)} --no-promote"
+        f"evalsvc run {shell_word(candidate.config)}=app:answer {judged}\\\n"
+        f"  --data {candidate.dataset_id}@{candidate.dataset_version} --plan plan.json --name {MADE} --no-promote"
     )
 
 
