@@ -16,6 +16,7 @@ from tests.console.comparing import answered, ids
 from tests.console.conftest import Visitor
 from tests.console.trail import audit_of
 from tests.factories import make_dataset, make_experiment, ok
+from tests.gates.shapes import ask
 from tests.queries import queries_of
 
 
@@ -147,6 +148,16 @@ def test_a_stranger_finds_no_comparison(stranger: Visitor, alice: Caller) -> Non
     output = ok(alice.get(f"/v1/experiments/{made['id']}/results?limit=1"))["results"][0]["id"]
     assert stranger.post("compare/label", output=output, value="pass").status_code == 404
     assert "new prompt" not in stranger.text("compare")
+
+
+def test_regressions_that_are_not_listed_are_counted(alice: Caller, reader: Visitor) -> None:
+    made = answered(alice, {f"e{i}" for i in range(28)}, set(), n=40)
+    a, b = ids(made)
+    sides = {name: {"experiment_id": made["id"], "config": one} for name, one in (("candidate", a), ("baseline", b))}
+    gate = ask(alice, sides, {"metric": "accuracy", "not_worse_by": 0.05})
+    text = compared(reader, made, gate=gate["id"])
+
+    assert "0 improved, 28 regressed" in text and "<summary>20 of 28 regressions shown</summary>" in text
 
 
 def test_what_cannot_be_compared_is_said(reader: Visitor, alice: Caller) -> None:

@@ -60,6 +60,13 @@ class ShownGate:
         """The level that was asked for, in per cent."""
         return level_text(self.gate.level)
 
+    @property
+    def regressions_words(self) -> str:
+        """How many regressions are listed: the worst of each metric, not all where there are many."""
+        n_listed = len(self.gate.regressions)
+        n_all = sum({rule.metric: rule.n_regressed or 0 for rule in self.gate.rules}.values())
+        return f"{n_listed} of {n_all} regressions shown" if n_all > n_listed else f"{n_listed} regressions"
+
 
 def shown_gate(account: Account, text: str) -> ShownGate | None:
     """Return the gate that an address names; None without one."""
