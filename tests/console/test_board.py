@@ -54,6 +54,17 @@ def test_a_row_says_how_far_it_is_and_what_its_interval_and_difference_are_of(re
         assert words in text
 
 
+def test_a_row_says_what_its_interval_rests_on_where_more_was_answered(reader: Visitor, alice: Caller) -> None:
+    made = running(alice, TWO[0])
+    runner = Runner(alice, made)
+    first, _, third = (runner.lease(n=4)["unit"] for _ in range(3))
+    assert "n 4<" not in board(reader, made)
+    for unit, n in ((first, 4), (third, 8)):
+        runner.post(unit, [{"pos": e["pos"], "output": "7"} for e in unit["examples"]])
+        text = board(reader, made)
+        assert f"{n} / 20" in text and ('<span class="facts">n 4</span>' in text) == (n == 8)
+
+
 def test_numbers_have_quantiles_and_what_was_added_later_is_named(reader: Visitor, alice: Caller) -> None:
     metrics = [EXACT, {"name": "ms", "source": "latency_ms", "higher_is_better": False}]
     made = running(alice, TWO[0], metrics=metrics)

@@ -158,6 +158,7 @@ def test_regressions_that_are_not_listed_are_counted(alice: Caller, reader: Visi
     text = compared(reader, made, gate=gate["id"])
 
     assert "0 improved, 28 regressed" in text and "<summary>20 of 28 regressions shown</summary>" in text
+    assert "40 of 40 examples are counted for both" in text
 
 
 def test_what_cannot_be_compared_is_said(reader: Visitor, alice: Caller) -> None:

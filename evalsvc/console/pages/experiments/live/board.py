@@ -77,6 +77,8 @@ class LiveRow:
     seen: str
     strip: SafeString | None
     shown: MetricCell
+    counted: str
+    """What the shown value rests on, where it is not all that was answered."""
     others: Sequence[MetricCell]
     word: str
     versus: str
@@ -241,6 +243,7 @@ def _row(
         seen=seen_words(shown, shown["seen_before_design"]),
         strip=strip_of(axis, headline(shown), style, config["name"]),
         shown=cell_of(metric, shown),
+        counted=f"n {shown['n']}" if shown["n"] not in (0, config["n_done"]) else "",
         others=[cell_of(name, one) for name, one in config["metrics"].items() if name != metric],
         word=short_words(config["versus_leader"]),
         versus=versus,

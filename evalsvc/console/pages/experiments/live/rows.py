@@ -114,6 +114,7 @@ def _value(row: LiveRow) -> list[Part]:
     facts = [shown.this_set, *shown.quantiles]
     return [
         element("span", element("strong", shown.value), f" {shown.interval}", class_="together"),
+        _facts(row.counted),
         element(
             "details",
             element("summary", shown.covers or "more", id=f"more-{row.id}"),
