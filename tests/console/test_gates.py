@@ -15,7 +15,7 @@ from evalsvc.cli.main import command_line
 from evalsvc.console.parts.numbers import Number
 from tests.admin.conftest import HOSTILE, key_of
 from tests.conftest import Caller
-from tests.console.comparing import answered, ids
+from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
 from tests.console.shown import copied
 from tests.console.trail import audit_of
@@ -189,6 +189,15 @@ def test_one_is_asked_about_two_configs_and_refused_at_its_field(alice: Caller, 
     editor.post(path, **sent, limit="0")
     (gate,) = ok(alice.get("/v1/gates"))["gates"]
     assert gate["outcome"] == "pass"
+
+
+def test_experiments_of_one_name_are_told_apart(alice: Caller, editor: Visitor) -> None:
+    made = [answered(alice, {"e1"}, n=4, configs=TWO[:1]) for _ in range(2)]
+    for one in made:
+        ok(alice.patch(f"/v1/experiments/{one['id']}", {"name": "nightly"}))
+    form = editor.text("gates/new")
+
+    assert all(f"nightly ({one['id']})" in form for one in made)
 
 
 def refused_at(answer: Any) -> set[str]:

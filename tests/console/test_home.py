@@ -13,10 +13,12 @@ import pytest
 from evalsvc.reports.words import number_text
 from evalsvc.rest.codes import EVALUATION_ERRORS
 from tests.conftest import Caller
+from tests.console.comparing import answered
 from tests.console.conftest import Visitor
 from tests.evaluations.deleting import evaluate, keep
 from tests.evaluations.histories import insert
 from tests.factories import make_connection, ok
+from tests.gates.shapes import ask
 from tests.reviews.shapes import review_of_outputs, say_pass
 
 WITH_INTERVAL = r"\[[^\]]+\]"
@@ -139,6 +141,15 @@ def test_what_waits_for_people_is_there(alice: Caller, reader: Visitor) -> None:
     assert f"/reviews/{review['id']}" in text and "0 of 3" in text
     assert "judge-line" in text and "none set" in text
     assert "No gate was asked today" in text and "Requests this month" in text
+
+
+def test_a_gate_without_a_name_is_what_it_was_about(alice: Caller, reader: Visitor) -> None:
+    made = answered(alice, {"e1"}, {"e2"})
+    candidate = {"experiment_id": made["id"], "config": "new prompt"}
+    gate = ask(alice, {"candidate": candidate}, {"metric": "accuracy", "at_least": 0.5})
+    text = reader.text()
+
+    assert f"new prompt of {made['name']}" in text and f"gate {gate['id']}" not in text
 
 
 def test_a_stranger_sees_none_of_it(alice: Caller, stranger: Visitor) -> None:

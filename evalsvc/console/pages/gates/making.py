@@ -95,7 +95,7 @@ def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str
     account = request.visitor.account
     sent = sent_fields(request)
     plans = list(list_plans(account=account)[:MOST_PLANS])
-    options = [("", "what was captured"), *((str(one.pk), one.experiment.name) for one in plans)]
+    options = [("", "what was captured"), *((str(one.pk), f"{one.experiment.name} ({one.pk})") for one in plans)]
     context = {
         "about": [FormField("experiment", "About", "select", str(plan.pk) if plan else "", options)],
         "fields": _fields_of(account, plan, sent, errors),

@@ -15,6 +15,7 @@ from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
+from evalsvc.console.pages.gates.listing import subject_of
 from evalsvc.console.pages.home.reading import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import moment_markup
@@ -23,6 +24,7 @@ from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
 from evalsvc.experiments.reporting.overview import ExperimentOverview
 from evalsvc.experiments.reporting.words import headline, watched_words
+from evalsvc.gates.selectors import evidence_of
 from evalsvc.reports.page.elements import element, joined_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
@@ -205,7 +207,7 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
     rows = [
         TableRow(
             (
-                gate.name or gate.evaluator_id or f"gate {gate.pk}",
+                gate.name or subject_of(evidence_of(gate)),
                 element("span", gate.outcome, class_=f"badge {TONES.get(gate.outcome, '')}"),
                 moment_markup(gate.created_at, now),
             ),
