@@ -251,7 +251,7 @@ def test_the_form_leads_to_what_a_prompt_needs(editor: Visitor, admin: Visitor, 
 def test_chance_alone_names_no_winner(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, *({f"e{(i + k) % 20}" for k in range(4)} for i in range(4)), configs=SIXTEEN[:4])
     text = reader.text(f"experiments/{made['id']}")
-    assert "led at the end, not settled" in text and 'badge good">led' not in text
+    assert "level at the end" in text and 'badge good">level' not in text
     assert '<tr id="config-' in text and not re.search(r'<tr id="config-[^>]*class="good"', text)
     listed = reader.text("experiments")
     assert "Leader, by the primary metric" in listed and "may do so by chance" in listed

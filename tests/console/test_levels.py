@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from evalsvc.digits import level_text
 from evalsvc.experiments.reporting.words import leads
 from tests.conftest import Caller
-from tests.console.comparing import answered, ids
+from tests.console.comparing import answered, ids, topical
 from tests.console.conftest import Visitor
+from tests.experiments.pushing import Runner, post_next
+from tests.factories import make_dataset, make_experiment
 
 FOUR = [{"name": name, "kind": "push"} for name in ("a", "b", "c", "d")]
 
@@ -46,6 +49,28 @@ def test_a_higher_level_says_why(alice: Caller, reader: Visitor) -> None:
 )
 def test_what_leading_means_follows_the_state(state: str, said: str) -> None:
     assert (leads(False, state), leads(True, state), leads(None, state)) == (said, "leader", "leader")
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    (({"e1"}, {"e2"}, {"e3"}, {"e1", "e2"}), "a, b and c"),
+    (({"e1"}, {"e2"}, {"e3"}, {"e4"}), "a, b and 2 others"),
+])  # fmt: skip
+def test_a_tie_has_no_leader(alice: Caller, reader: Visitor, wrong: Any, said: str) -> None:
+    made = answered(alice, *wrong, configs=FOUR)
+    board = reader.text(f"experiments/{made['id']}")
+
+    assert f"<span>level at the end: <strong><bdi>{said}</bdi></strong></span>" in board
+    assert "led at the end" not in board and board.count('"badge">level at the end') == (4 if "others" in said else 3)
+    assert f"level: {said}" in reader.text("experiments")
+
+
+def test_those_that_are_level_while_it_runs_stand_on_home(alice: Caller, reader: Visitor) -> None:
+    made = make_experiment(alice, make_dataset(alice, topical(20)), list(FOUR[:2]), num_shards=2)
+    for i in range(2):
+        post_next(Runner(alice, made, i), lambda e: e["expected"])
+
+    assert "level: a and b" in reader.text()
+    assert "level so far: <strong><bdi>a and b<" in reader.text(f"experiments/{made['id']}")
 
 
 def test_a_run_whose_last_configs_are_stopped_is_at_its_end(alice: Caller, editor: Visitor) -> None:

@@ -259,7 +259,7 @@ def test_differences_name_their_metric_and_whom_they_are_from(alice: Caller, rea
     for i in range(2):
         work_off(alice, made, i, _answers)
     text = reader.text(f"experiments/{made['id']}", metric="ms")
-    assert "not settled by right" in text and "ms: lower is better" in re.sub(r"</?bdi>", "", text)
+    assert "level at the end by right" in text and "ms: lower is better" in re.sub(r"</?bdi>", "", text)
 
 
 def test_nobody_leads_where_all_are_stopped_and_it_is_said(alice: Caller, reader: Visitor) -> None:

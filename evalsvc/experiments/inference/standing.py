@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates.figures import Tally
@@ -11,8 +12,10 @@ from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.pairs.common import Common, between
-from evalsvc.stats.pairs.leading import first_of
+from evalsvc.stats.pairs.leading import ROUNDING, first_of
 from evalsvc.stats.pairs.paired import Differences
+
+Id = TypeVar("Id")
 
 
 def leader_of(
@@ -41,6 +44,16 @@ def leader_of(
 
     by_id = {config.pk: config for config in sorted(known, key=lambda config: config.arrival)}
     return by_id[first_of(list(by_id), differences)]
+
+
+def level_with(leader: Id, reached: Mapping[Id, tuple[float | None, int]]) -> list[Id]:
+    """Return the leader and all that have its value on as many examples, of these values and numbers of scores."""
+    value, n = reached[leader]
+    return [id for id, (own, own_n) in reached.items() if own_n == n and _is_same(own, value)]
+
+
+def _is_same(one: float | None, other: float | None) -> bool:
+    return one == other or (one is not None and other is not None and math.isclose(one, other, rel_tol=ROUNDING))
 
 
 def _signed(metric: Metric, tally: Tally) -> float:

@@ -11,10 +11,11 @@ from evalsvc.experiments.inference.estimates.figures import Tally, figures, need
 from evalsvc.experiments.inference.estimates.watched import watch_all
 from evalsvc.experiments.inference.pairs.comparisons import read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
-from evalsvc.experiments.inference.standing import leader_of
+from evalsvc.experiments.inference.standing import leader_of, level_with
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import tally_in
 from evalsvc.experiments.reporting.live.view import queries_of
+from evalsvc.experiments.reporting.words import level_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class ExperimentOverview:
     """What the configs of an experiment add up to."""
 
     leader: Config | None
+    ahead: Sequence[Config]
+    """The leader, and those in the race that have the same value on as many examples, as they came."""
     figures: Mapping[str, Any] | None
     """The leader's numbers of the primary metric, as the live view has them; None without a leader."""
     n: int
@@ -31,6 +34,11 @@ class ExperimentOverview:
     n_to_do: int
     n_queries: int
     cost: float
+
+    @property
+    def leading(self) -> str:
+        """Who leads, or who are level."""
+        return f"{'level: ' if len(self.ahead) > 1 else ''}{level_names([one.name for one in self.ahead])}"
 
     @property
     def left_out(self) -> str:
@@ -56,7 +64,7 @@ def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOvervie
         clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}
         counted = clusters.get((leader.pk, metric.name)) if leader else None
         shown = figures(plan, metric, tally, seen, counted) if tally else None
-        found[plan.pk] = _overview(plan, configs[plan.pk], leader, shown, tally.sums.n if tally else 0)
+        found[plan.pk] = _overview(plan, configs[plan.pk], leader, shown, tallies)
     return found
 
 
@@ -81,12 +89,13 @@ def _overview(
     configs: Sequence[Config],
     leader: Config | None,
     shown: Mapping[str, Any] | None,
-    n: int,
+    tallies: Mapping[int, Tally],
 ) -> ExperimentOverview:
     return ExperimentOverview(
         leader=leader,
+        ahead=_ahead(plan, configs, leader, tallies) if leader else [],
         figures=shown,
-        n=n,
+        n=tallies[leader.pk].sums.n if leader else 0,
         n_configs=len(configs),
         n_running=sum(config.state == Config.State.RUNNING for config in configs),
         n_done=sum(config.n_ok + config.n_error for config in configs),
@@ -94,3 +103,11 @@ def _overview(
         n_queries=sum(queries_of(config) for config in configs),
         cost=sum(config.cost for config in configs),
     )
+
+
+def _ahead(
+    plan: ExperimentPlan, configs: Sequence[Config], leader: Config, tallies: Mapping[int, Tally]
+) -> list[Config]:
+    kind = primary_metric(plan).kind
+    racing = {one: tallies[one.pk].sums for one in configs if one.is_in_race}
+    return level_with(leader, {one: (kind.value(sums), sums.n) for one, sums in racing.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.text import Truncator
@@ -126,9 +126,23 @@ LED = {
 """What leading means, by the state of the experiment, where nothing is running and nobody was shown to be best."""
 
 
-def leads(is_settled: bool | None, state: str) -> str:
-    """Say what leading means: so far while it runs, else in the end."""
+LEVEL = {"done": "level at the end", "failed": "level when it failed", "idle": "level when it was stopped"}
+MOST_LEVEL = 3
+"""Names that are said of those that are level."""
+
+
+def leads(is_settled: bool | None, state: str, *, is_level: bool = False) -> str:
+    """Say what leading means: so far while it runs, else in the end; of several with one value, that they are level."""
+    if is_level:
+        return LEVEL.get(state, "level so far")
     return "leader" if is_settled is not False else LED.get(state, "leader so far, not settled")
+
+
+def level_names(names: Sequence[str]) -> str:
+    """Name those that are level."""
+    few = names if len(names) <= MOST_LEVEL else [*names[: MOST_LEVEL - 1], f"{len(names) - MOST_LEVEL + 1} others"]
+    *said, last = few
+    return f"{', '.join(said)} and {last}" if said else last
 
 
 def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, list[str]]:

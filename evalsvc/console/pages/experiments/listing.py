@@ -96,5 +96,5 @@ def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
         missing="" if shown["lower"] is not None else "no interval",
         left_out=seen.left_out,
     )
-    about = element("span", element("bdi", seen.leader.name), class_="facts")
+    about = element("span", element("bdi", seen.leading), class_="facts")
     return joined_parts([about, number_markup(number_of_leader)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from evalsvc.console.charts.series import MAX_SERIES, sample
 from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, strip_of
 from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.standing import level_with
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import reference_line, references_of
@@ -21,6 +22,7 @@ from evalsvc.experiments.reporting.words import (
     headline,
     interval,
     leads,
+    level_names,
     metric_words,
     note_words,
     number,
@@ -68,6 +70,8 @@ class LiveRow:
     state: str
     reason: str
     is_leader: bool
+    is_ahead: bool
+    """Whether it leads, or is level with who does."""
     n_done: int
     n_to_do: int
     n_error: int
@@ -114,8 +118,9 @@ class LiveBoard:
 
     @property
     def leader(self) -> str:
-        """The name of the config that leads; nothing while none does."""
-        return next((row.name for row in self.rows if row.is_leader), "")
+        """The name of the config that leads, or of all that are level; nothing while none does."""
+        names = [row.name for row in sorted(self.rows, key=lambda row: int(row.id)) if row.is_ahead]
+        return level_names(names) if names else ""
 
     @property
     def n_in_race(self) -> int:
@@ -144,13 +149,14 @@ def live_board_of(
     limits = Metric.from_json(metrics[chosen]).value_range
     axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], limits)
     names = {config["id"]: config["name"] for config in view["configs"]}
+    ahead = _ahead(view, plan.primary_metric)
     rows = [
-        _row(plan, config, i, chosen, axis, names, is_leader=view["leader"] == config["id"])
-        for i, config in enumerate(view["configs"])
+        _row(plan, config, i, chosen, axis, names, view["leader"], ahead) for i, config in enumerate(view["configs"])
     ]
     order, by_primary = board_order_of(plan, view, chosen, sort), f" by {plan.primary_metric}"
     return LiveBoard(
-        leads=leads(view["leader_settled"], plan.state) + ("" if chosen == plan.primary_metric else by_primary),
+        leads=leads(view["leader_settled"], plan.state, is_level=len(ahead) > 1)
+        + ("" if chosen == plan.primary_metric else by_primary),
         is_settled=view["leader_settled"] is True,
         head=view["experiment"],
         metric=chosen,
@@ -165,6 +171,13 @@ def live_board_of(
         n_to_do=plan.run_length * len(rows),
         n_done=sum(row.n_done for row in rows),
     )
+
+
+def _ahead(view: Mapping[str, Any], primary: str) -> Sequence[str]:
+    """Return the ids of who leads, and of those in the race that are level with it."""
+    racing = {config["id"]: config["metrics"][primary] for config in view["configs"] if is_racing(config)}
+    reached = {id: (shown["value"], shown["n"]) for id, shown in racing.items()}
+    return level_with(view["leader"], reached) if view["leader"] in reached else []
 
 
 def difference_words_of(plan: ExperimentPlan, primary: Mapping[str, Any]) -> str:
@@ -220,8 +233,8 @@ def _row(
     metric: str,
     axis: Strip,
     names: Mapping[str, str],
-    *,
-    is_leader: bool,
+    leader: str | None,
+    ahead: Container[str],
 ) -> LiveRow:
     shown = config["metrics"][metric]
     style = place % MAX_SERIES
@@ -233,7 +246,8 @@ def _row(
         mark=sample(style),
         state=config["state"],
         reason=REASONS.get(config["stop_reason"] or "", ""),
-        is_leader=is_leader,
+        is_leader=config["id"] == leader,
+        is_ahead=config["id"] in ahead,
         n_done=config["n_done"],
         n_to_do=plan.run_length,
         n_error=config["n_error"],

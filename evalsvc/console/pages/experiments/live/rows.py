@@ -46,7 +46,7 @@ def _row(board: LiveBoard, row: LiveRow, experiment_id: int, may_edit: bool) -> 
         row.id,
         row.name,
         row.style,
-        board.leads if row.is_leader else "",
+        board.leads if row.is_ahead else "",
         board.is_settled,
         row.parent,
         row.seen,
