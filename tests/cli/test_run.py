@@ -28,6 +28,13 @@ def test_a_function_is_run_on_a_file(shell: dict[str, str], folder: Path) -> Non
     assert "new data (this set 1 exactly), 4 of 4" in estimate
 
 
+def test_a_run_with_a_limit_ends(shell: dict[str, str], folder: Path) -> None:
+    done = invoke("run", "capitals_app:answer", *DATA, "--limit", "2", "--quiet", env=shell)
+
+    assert done.exit_code == 0, done.output
+    assert "capitals_app:answer: 2 of 2 (completed)" in done.stdout
+
+
 def test_fields_with_names_of_their_own_are_named(shell: dict[str, str], folder: Path) -> None:
     asked = ("--data", "odd.jsonl", "--input", "Frage", "--expected", "Antwort", "-e", "exact-match", "--json")
     found = told(invoke("run", "capitals_app:answer", *asked, env=shell))
