@@ -18,7 +18,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
-from evalsvc.reviews.models import ReviewLink
+from evalsvc.reviews.models import Review, ReviewLink
 from evalsvc.reviews.selectors import get_review
 from evalsvc.tenancy.scope import APP, account_scope
 
@@ -64,7 +64,7 @@ def issue_link(
         link = ReviewLink.objects.create(
             account=account,
             review=review,
-            name=clean_name(name, "/name"),
+            name=_new_name(review, name),
             public=text.public,
             secret_hash=_hashed(text.secret),
             issued_by=actor[:120],
@@ -73,6 +73,17 @@ def issue_link(
         record_audit(account=account, actor=actor, action="review_link.issued", target=str(link.pk), review=review.name)
         link.refresh_from_db()
     return link, f"{PREFIX}{text.public}.{text.secret}"
+
+
+def _new_name(review: Review, name: str) -> str:
+    """Return a name as it is kept. One that somebody else answers under is refused: two links would be one person."""
+    cleaned = clean_name(name.strip(), "/name")
+    rows = ReviewLink.objects.filter(account=review.account_id, review=review, revoked_at=None)
+    live = rows.filter(expires_at__gt=timezone.now()).values_list("name", flat=True)
+    if cleaned.casefold() in {one.strip().casefold() for one in live}:
+        detail = f"A link of this review is {cleaned}'s already; end that one, or write whose this is in another way."
+        raise Invalid(FieldError("/name", detail), code="already_exists")
+    return cleaned
 
 
 def revoke_link(*, account: Account, review_id: uuid.UUID, id: uuid.UUID, actor: str) -> None:

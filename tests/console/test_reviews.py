@@ -149,6 +149,18 @@ def test_links_are_made_with_it_and_shown_once(alice: Caller, editor: Visitor) -
     assert "/enter/" not in editor.text(f"reviews/{review['id']}", tab="links")
 
 
+def test_two_people_of_one_name_are_refused_at_their_field(alice: Caller, editor: Visitor) -> None:
+    made = answered_experiment(alice)
+    answer = editor.post(
+        "reviews/new", **form(experiment=made["id"], configs="good", question="Right?", people="Ann\nBob\n ann")
+    )
+    text = answer.content.decode()
+
+    assert answer.status_code == 422
+    assert 'id="e-people"' in text and "A link of this review is ann&#x27;s already" in text
+    assert reviews_of(alice) == []
+
+
 def test_a_link_is_ended(alice: Caller, editor: Visitor) -> None:
     review, _ = review_of_outputs(alice)
     act = f"reviews/{review['id']}/act"

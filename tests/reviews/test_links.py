@@ -229,3 +229,18 @@ def test_it_is_audited_without_its_secret(alice: Caller) -> None:
 
     assert (entry.target, entry.detail) == (link["id"], {"review": review["name"]})
     assert report(alice, review)["n_reviewers"] == 0
+
+
+@pytest.mark.parametrize("name", ["Dr. Ann", " dr. ann ", "DR. ANN"])
+def test_two_links_of_one_name_are_refused(alice: Caller, name: str) -> None:
+    review, _ = review_of_outputs(alice)
+    links = f"{REVIEWS}/{review['id']}/links"
+    first = new_link(alice, review)
+    again = alice.post(links, BODY | {"name": name})
+
+    assert_problem(again, "already_exists")
+    assert again.json()["errors"][0]["pointer"] == "/name"
+    # Whoever answers no more gives the name free, and another review has names of its own.
+    assert alice.call("DELETE", f"{links}/{first['id']}").status_code == 204
+    assert new_link(alice, review, name=f" {name}")["name"] == name.strip()
+    new_link(alice, review_of_outputs(alice)[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -68,7 +68,7 @@ def new_review(request: PageRequest) -> HttpResponse:
             review = _made(request, sent)
             names = [line.strip() for line in sent.get("people", "").splitlines() if line.strip()]
             days_of(sent.get("days", ""))
-            issued = issued_links(request, review, names, sent.get("days", "")) if names else []
+            issued = _links(request, review, names, sent.get("days", "")) if names else []
     except NotFound:
         raise
     except (Problem, ValidationError) as exc:
@@ -77,6 +77,15 @@ def new_review(request: PageRequest) -> HttpResponse:
     if issued:
         return shown_review(request, review, "links", issued=issued)
     return redirect("console_review", review.pk)
+
+
+def _links(request: PageRequest, review: Review, names: Sequence[str], days: str) -> list[tuple[str, str]]:
+    """Make the links; what is wrong with a name is told at the field that holds all names."""
+    try:
+        return issued_links(request, review, names, days)
+    except Invalid as problem:
+        errors = (FieldError("/people", error.detail) for error in problem.errors)
+        raise Invalid(*errors, code=problem.code) from None
 
 
 def _begun(request: PageRequest) -> Sent:
