@@ -10,7 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.http import urlencode
+from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
 from evalsvc.accounts.membership import CURRENT, choose_account, memberships_of
@@ -19,6 +21,7 @@ from evalsvc.accounts.services import ADMIN, begin_deletion
 
 # Django's page `view_on_site` finds any row by content type and id, without asking its ModelAdmin who may see it.
 LEFT_OUT = {"view_on_site"}
+SIGNED_OUT = "You are signed out."
 
 
 def files() -> dict[str, Any]:
@@ -57,6 +60,15 @@ class Site(UnfoldAdminSite):
         if not request.user.is_authenticated:
             return redirect(f"{reverse('account_login')}?{urlencode({'next': self.wanted(request)})}")
         return redirect("admin:index")
+
+    @method_decorator(never_cache)
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """End the session and lead to the one sign-in page, which says so."""
+        answer = super().logout(request, extra_context)
+        if request.method != "POST":
+            return answer
+        messages.success(request, SIGNED_OUT)
+        return redirect("account_login")
 
     def wanted(self, request: HttpRequest) -> str:
         """Return the page to which a sign-in should lead; which addresses are ours is for the sign-in page to say."""

@@ -144,6 +144,17 @@ def test_signing_out_is_in_the_trail(ann: Somebody, alice: Caller) -> None:
     assert len(details_of(alice, ann, "session.signed_out")) == 1, "nobody signs out twice"
 
 
+def test_signing_out_leads_to_the_sign_in_page(ann: Somebody) -> None:
+    ann.enter()
+
+    landed = ann.client.post("/admin/logout/", follow=True)
+
+    assert landed.redirect_chain == [("/console/sign-in", 302)]
+    assert landed.content.decode().count("You are signed out.") == 1
+    assert not is_signed_in(ann.client)
+    assert "You are signed out." not in ann.client.get("/console/sign-in").content.decode()
+
+
 def test_an_operator_who_signs_out_is_in_the_trail_of_their_accounts(alice: Caller) -> None:
     operator = Somebody(new_user(is_superuser=True))
     join(operator.user, alice.account, "admin")
