@@ -20,6 +20,7 @@ from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import RowKeys
+from evalsvc.rest.bodies.names import app_error, kept_app
 from evalsvc.rest.bodies.parsing import decode, keys_of
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Problem
@@ -185,6 +186,8 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
         yield FieldError(f"/{score_name}", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
     if score is None and row.passed is None and row.text_output is None:
         yield FieldError(f"/{score_name}", f"Send `{score_name}`, `pass` or `text_output`.")
+    if unseen := app_error(row.app):
+        yield unseen
     if row.experiment_id is not None and not is_bigint(str(row.experiment_id)):
         yield FieldError("/experiment_id", "An experiment's id is a string of digits.")
     if row.project_id and read_uuid(row.project_id) is None:
@@ -206,7 +209,7 @@ def moment_errors(created_at: datetime | None) -> Iterator[FieldError]:
 def placement_request(row: Scored) -> PlacementRequest:
     """Return the placement that a checked row asks for."""
     return PlacementRequest(
-        app=None if row.experiment_id is not None else row.app,
+        app=None if row.experiment_id is not None else kept_app(row.app),
         experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,
         project_id=uuid.UUID(row.project_id) if row.project_id else None,
         project_name=row.project_name,

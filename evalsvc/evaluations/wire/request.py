@@ -23,6 +23,7 @@ from evalsvc.evaluations.wire.inputs import (
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
+from evalsvc.rest.bodies.names import app_error, kept_app
 from evalsvc.rest.bodies.parsing import decode_noting_unknown, keys_of
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
@@ -157,7 +158,7 @@ def read_call(body: bytes) -> EvaluateCall:
         capture=capture_of(raw),
         interval=interval,
         config=id_text(raw.config),
-        app=raw.app,
+        app=kept_app(raw.app),
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
@@ -256,6 +257,8 @@ def place_errors(raw: Body) -> list[FieldError]:
         errors.append(FieldError("/app", "Send either `app` or `experiment_id`: an experiment has no app."))
     if raw.app is not None and not 2 <= len(raw.app) <= 50:
         errors.append(FieldError("/app", "2 to 50 characters."))
+    elif unseen := app_error(raw.app):
+        errors.append(unseen)
     if raw.project_name is not None and not 1 <= len(raw.project_name) <= 50:
         errors.append(FieldError("/project_name", "1 to 50 characters."))
     if raw.experiment_id is not None and not is_bigint(str(raw.experiment_id)):

@@ -63,6 +63,18 @@ def clean_name(name: str, pointer: str) -> str:
     return spell_name(name)
 
 
+def kept_app(name: str | None) -> str | None:
+    """Return an app's name as it is kept: without the blanks around it, which nobody sees; None for nothing else."""
+    return (name or "").strip() or None
+
+
+def app_error(name: str | None) -> FieldError | None:
+    """Say what is wrong with an app's name: a character that nobody sees."""
+    kept = kept_app(name)
+    unseen = unseen_in(kept) if kept and not is_plain_name(kept) else None
+    return FieldError("/app", why_refused(unseen)) if unseen else None
+
+
 def why_refused(unseen: str) -> str:
     """Say why a name cannot hold a character."""
     return f"A name holds no character that nobody sees (here U+{ord(unseen):04X}); leave it out."

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
+from evalsvc.rest.bodies.names import bare_name, kept_app
 from evalsvc.rest.problems import Problem
 from evalsvc.telemetry.otlp.otlp_json import UnreadableMessage
 from evalsvc.telemetry.otlp.values import ValueReader, column_text, hex_id, moment, whole
@@ -253,7 +254,8 @@ def item_placement(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[s
     is_id = experiment.isascii() and experiment.isdigit() and len(experiment) < 20
     return {
         "project_name": attribute_text(attributes, "pat.project.name") or attribute_text(scope, "pat.project.name"),
-        "app": attribute_text(attributes, "pat.app") or attribute_text(scope, "pat.app"),
+        # Exporters would send a batch that is refused again and again: what nobody sees is left out.
+        "app": kept_app(bare_name(attribute_text(attributes, "pat.app") or attribute_text(scope, "pat.app") or "")),
         "experiment_id": int(experiment) if is_id and int(experiment) < BIGINT else None,
     }
 
