@@ -8,6 +8,8 @@ from rest_framework import serializers
 
 from evalsvc.accounts.views import checked
 from evalsvc.events.models import EventType
+from evalsvc.outbound.failures import OutboundFailed
+from evalsvc.outbound.guard import check_url
 from evalsvc.rest.bodies.fields import StrictText
 
 MOST_RULES = 100
@@ -35,6 +37,14 @@ class EventEndpointIn(serializers.Serializer[Any]):
     rules = EventRulesIn(required=False)
     per_hour = serializers.IntegerField(required=False, min_value=1, max_value=100_000)
     is_enabled = serializers.BooleanField(required=False)
+
+    def validate_url(self, value: str) -> str:
+        """Refuse an address that nothing is sent to, beside whatever else is wrong."""
+        try:
+            check_url(value)
+        except OutboundFailed as failed:
+            raise serializers.ValidationError(failed.detail) from None
+        return value
 
     def fields_of(self) -> dict[str, Any]:
         """Return what the service shall write."""

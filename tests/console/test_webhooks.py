@@ -91,6 +91,12 @@ def test_what_cannot_be_is_said_at_its_field(alice: Caller, admin: Visitor, fiel
     assert endpoints(alice) == []
 
 
+def test_all_that_is_wrong_is_said_at_once(alice: Caller, admin: Visitor) -> None:
+    page = admin.post("webhooks/new", url="htp:/example").content.decode()
+
+    assert 'id="e-url"' in page and "Choose at least one event." in page
+
+
 def test_an_address_is_edited_and_a_private_one_refused(alice: Caller, admin: Visitor) -> None:
     made = new_endpoint(alice, rules={"evaluators": ["exact-match-2026-11-01"]})
     path = f"webhooks/{made['id']}/edit"
