@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from evalsvc.reports.page.elements import element
 
 STEPS = ((60, "s"), (3600, "min"), (86400, "h"), (14 * 86400, "d"))
+WEEK = 7 * 86400
 DIVISORS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
@@ -27,7 +28,8 @@ def distance(at: datetime, now: datetime) -> str:
     apart: timedelta = abs(now - at)
     total = int(apart.total_seconds())
     unit = next((name for limit, name in STEPS if total < limit), "weeks")
-    n = total // DIVISORS.get(unit, 7 * 86400)
+    # What is to come is rounded, as a link made for 14 days has a second less by the time that it is shown.
+    n = total // DIVISORS.get(unit, WEEK) if at <= now else round(total / DIVISORS.get(unit, WEEK))
     if total < 5:
         return "now"
     return f"{n} {unit} ago" if at <= now else f"in {n} {unit}"
