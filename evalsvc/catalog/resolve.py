@@ -114,6 +114,15 @@ def families_of(account_id: int, evaluators: Collection[str]) -> dict[str, Famil
     return found
 
 
+def evaluator_meant(account_id: int, name: str) -> tuple[str, str]:
+    """Return the id that a name means now and nothing, or the name itself and ` Did you mean …?` where none is near."""
+    own = own_catalog(account_id, None)
+    try:
+        return _find_evaluator(own, name)[0], ""
+    except UnresolvedEvaluator:
+        return name, suggestion(name, {*evaluator_names(), *own.evaluators})
+
+
 def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSpec, str | None]:
     row = own.evaluators.get(ref)
     found = find_evaluator(row.base if row else ref)

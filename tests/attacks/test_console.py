@@ -36,6 +36,8 @@ UNLINKED = {
     "console_playground_run",  # while an evaluation runs
     "console_experiment_live",  # while an experiment runs
     "console_experiment_act",  # while a config can be stopped or go on
+    "console_evaluation_question",  # where a label form stands instead; tests/console/test_evaluation.py
+    "console_evaluation_example",  # where an evaluation is no label, as the newest here is; the same
     "console_compare_question",  # in an account without annotation criteria
     "console_invitation",  # for whoever is invited
     "console_search_share",  # while somebody has a search of their own; tests/console/test_searches.py

@@ -81,7 +81,7 @@ def test_it_asks_the_database_few_questions(editor: Visitor, alice: Caller, leak
     assert len(asked) <= 15, asked
 
 
-@pytest.mark.parametrize("path", ["", "/label", "/example"])
+@pytest.mark.parametrize("path", ["", "/label", "/question", "/example"])
 def test_a_stranger_finds_nothing(stranger: Visitor, leak: str, path: str) -> None:
     ask = stranger.post if path else stranger.get
     assert ask(f"evaluations/{leak}{path}").status_code == 404
@@ -118,6 +118,19 @@ def test_a_label_is_of_the_log(editor: Visitor, alice: Caller, leak: str) -> Non
     assert [(one["value_pass"], one["explanation"]) for one in found] == [(False, "It names somebody")]
     assert "label: Is it right?" in editor.text(f"evaluations/{leak}")
     assert audit_of(alice.account)[0] == ("annotation.kept", f"user:{editor.user.pk}")
+
+
+def test_a_first_question_is_made_by_a_button(editor: Visitor, reader: Visitor, alice: Caller) -> None:
+    (id,) = kept(alice, "pii", output="x")
+    assert "Make the question" in editor.text(f"evaluations/{id}")
+    assert "Make the question" not in reader.text(f"evaluations/{id}")
+    assert reader.post(f"evaluations/{id}/question").status_code == 403
+    editor.post(f"evaluations/{id}/question")
+    (made,) = ok(alice.get("/v1/annotation-criteria"))["annotation_criteria"]
+
+    assert (made["name"], made["annotation_type"]) == ("Is the answer right?", "binary")
+    assert label(editor, id, made, value="pass").status_code == 302
+    assert "label: Is the answer right?" in editor.text(f"evaluations/{id}")
 
 
 def test_what_is_asked_of_evaluations_is_of_this_one(editor: Visitor, alice: Caller) -> None:

@@ -92,6 +92,21 @@ def test_odd_years_are_told_at_their_field(reader: Visitor, alice: Caller, query
     assert review.status_code < 500
 
 
+@pytest.mark.parametrize("name", ["exact-match", "exact-match-2026-11-01"])
+def test_an_alias_finds_what_it_means(reader: Visitor, three: list[str], name: str) -> None:
+    page = reader.text("evaluations", evaluator=name)
+
+    assert "The catalogue has no evaluator" not in page
+    assert ids_on(page) == ids_on(reader.text("evaluations", evaluator="exact-match-2026-11-01")) != []
+    assert b"exact-match-2026-11-01" in b"".join(reader.get("evaluations/export.csv", evaluator=name))
+
+
+def test_what_is_near_a_name_that_is_unknown_is_said(reader: Visitor, three: list[str]) -> None:
+    page = reader.text("evaluations", evaluator="exact-mach")
+
+    assert "The catalogue has no evaluator <bdi>exact-mach</bdi>, or not any more. Did you mean `exact-match`" in page
+
+
 def test_verdicts_of_a_sample_stand_side_by_side(reader: Visitor, alice: Caller) -> None:
     ids = kept(alice, "exact-match", "pii", input="Q", output="yes", gold_answer="yes")
     page = reader.text("evaluations", evaluator="exact-match-2026-11-01")

@@ -7,11 +7,12 @@ from typing import Any
 from evalsvc.experiments.models import Output
 
 LOG = "log"
+OUTPUT_PREFIX = "output-"
 
 
 def label_reference(output_id: int) -> str:
     """Return the id of the log that an output is to labels."""
-    return f"output-{output_id}"
+    return f"{OUTPUT_PREFIX}{output_id}"
 
 
 def label_place(output: Output, example_key: str | None) -> dict[str, Any]:

@@ -14,19 +14,18 @@ from django.views.decorators.http import require_POST
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
-from evalsvc.annotations.services import CriteriaFields, annotate, create_criteria
+from evalsvc.annotations.services import annotate
 from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.parts.addresses import safe_next
 from evalsvc.console.parts.forms.fields import sent_fields
-from evalsvc.console.parts.forms.labels import read_label
+from evalsvc.console.parts.forms.labels import make_first_question, read_label
 from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
 from evalsvc.experiments.selectors import get_output, get_plan
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import NotFound, Problem
 
 MOST_CRITERIA = 50
-FIRST_QUESTION = "Is the answer right?"
 Type = AnnotationCriteria.Type
 
 
@@ -82,11 +81,8 @@ def first_question(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     text = request.POST.get("experiment", "")
     plan = get_plan(account=visitor.account, id=int(text) if is_bigint(text) else 0)
-    fields = CriteriaFields(FIRST_QUESTION, Type.BINARY, resource_types=(LOG,))
     try:
-        create_criteria(
-            account=visitor.account, project_id=plan.experiment.project_id, fields=fields, actor=visitor.actor
-        )
+        make_first_question(account=visitor.account, project_id=plan.experiment.project_id, actor=visitor.actor)
     except Problem as problem:
         messages.error(request, problem.detail)
     return redirect(safe_next(request, reverse("console_compare")))

@@ -11,19 +11,23 @@ from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import list_criteria
 from evalsvc.annotations.services import annotate
 from evalsvc.annotations.values import LabelledThing
+from evalsvc.console.pages.evaluations.labelled import is_label
 from evalsvc.console.parts.captured import example_of
-from evalsvc.console.parts.forms.labels import label_options, read_label
+from evalsvc.console.parts.forms.labels import label_options, make_first_question, read_label
 from evalsvc.datasets.extending import extend_dataset
 from evalsvc.datasets.importers.reading import read_examples
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import get_dataset
 from evalsvc.datasets.services import create_dataset
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.projects.services import remember_project
 from evalsvc.rest.bodies.scalars import read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_CRITERIA = 30
 NEW = "new"
+QUESTION_PROJECT = "Reviews"
+"""Where a question belongs that is asked of an evaluation of no project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,17 @@ def label_forms(*, account: Account, row: Evaluation) -> list[LabelForm]:
     return [LabelForm(one, one.annotation_type, label_options(one)) for one in asked]
 
 
+def question_for_evaluations(*, account: Account, row: Evaluation, actor: str) -> AnnotationCriteria:
+    """Make a first question about evaluations, in the evaluation's project or that of reviews."""
+    project_id = row.project_id or remember_project(account.pk, QUESTION_PROJECT)
+    return make_first_question(account=account, project_id=project_id, actor=actor)
+
+
 def thing_of(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledThing:
     """Return what is labelled: the log, whose label all its evaluations share, else this evaluation alone."""
+    if is_label(row) and "reference" in (details := row.details or {}):
+        # What is said of a label is said of what it is of.
+        return LabelledThing(details["resource_type"], details["reference"])
     may_log = criteria is None or not criteria.resource_types or "log" in criteria.resource_types
     if row.log_id and may_log:
         return LabelledThing("log", row.log_id)

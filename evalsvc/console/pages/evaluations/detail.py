@@ -11,6 +11,13 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.search import labels_of_evaluation
 from evalsvc.catalog.prompts import read_prompts
+from evalsvc.console.pages.evaluations.labelled import (
+    LabelledTexts,
+    is_label,
+    subjects_of,
+    texts_of_labels,
+    who_labelled,
+)
 from evalsvc.console.pages.evaluations.verdicts import outcome_word, reading_doubt, shown_score
 from evalsvc.console.parts.marking import TextMark, json_block_of, marked_text, marks_of, shown_literally
 from evalsvc.evaluations.models import Evaluation
@@ -74,6 +81,11 @@ class EvaluationDetail:
     judge: Mapping[str, Any] | None
     siblings: Sequence[Any]
     labels: Sequence[Any]
+    is_label: bool
+    labelled: LabelledTexts | None
+    """What a label is of."""
+    who: Sequence[str]
+    """Who said it; nobody where a program has sent it."""
 
 
 def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
@@ -84,11 +96,12 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
     of_this = labels_of_evaluation(account=account, id=row.pk)
     of_log = [one for one in siblings if one.evaluation_type == Evaluation.Type.ANNOTATION]
     known = {one.pk for one in of_this}
+    labelled = texts_of_labels(account, [row]).get(row.pk) if is_label(row) else None
     return EvaluationDetail(
         row=row,
         outcome=outcome_word(row),
         score=shown_score(row),
-        texts=list(_texts(row, sample, extra)),
+        texts=_labelled_texts(labelled) if is_label(row) else list(_texts(row, sample, extra)),
         passages=_passages(sample.contexts, extra),
         sentences=_sentences(sample.output, extra),
         explanation=marked_text(row.explanation) if row.explanation else None,
@@ -97,7 +110,16 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
         judge=judge if isinstance(judge, dict) else None,
         siblings=[one for one in siblings if one.evaluation_type != Evaluation.Type.ANNOTATION],
         labels=[*of_this, *(one for one in of_log if one.id not in known)],
+        is_label=is_label(row),
+        labelled=labelled,
+        who=who_labelled(account, row, subjects_of(row, siblings)) if is_label(row) else (),
     )
+
+
+def _labelled_texts(texts: LabelledTexts | None) -> list[SampleText]:
+    if texts is None:
+        return []
+    return [SampleText("Input", marked_text(texts.input)), SampleText("Output", marked_text(texts.output))]
 
 
 def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[SampleText]:

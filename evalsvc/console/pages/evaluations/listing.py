@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db.models import Q
 
 from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import evaluator_meant
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
+from evalsvc.console.pages.evaluations.labelled import LabelledTexts, Texts
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address, verdict_chips
 from evalsvc.console.pages.evaluations.words import WordsPage, search_words
 from evalsvc.console.parts.calls import ApiCall
@@ -16,7 +18,7 @@ from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.console.parts.marking import one_line
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.evaluations.search.asked import PERIODS, TEXTS, AskedFilters
+from evalsvc.evaluations.search.asked import PERIODS, TEXTS, AskedFilters, read_filters
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import search_evaluations
 from evalsvc.evaluations.search.results import list_tags
@@ -86,6 +88,14 @@ def filter_fields(account: Account, asked: AskedFilters) -> list[FormField]:
     return filled([*fields, *beside], asked.values, asked.errors)
 
 
+def asked_filters(account: Account, query: Mapping[str, str], now: datetime) -> AskedFilters:
+    """Read an address. An evaluator's alias is what it means now, as the API takes it."""
+    values = dict(query)
+    if name := values.get("evaluator", "").strip():
+        values["evaluator"] = evaluator_meant(account.pk, name)[0]
+    return read_filters(values, now)
+
+
 def _same(names: Sequence[str]) -> Options:
     return [(name, name) for name in names]
 
@@ -97,10 +107,14 @@ def _with_project(projects: Options, asked: AskedFilters) -> Options:
     return [*projects] if is_known else [*projects, (wanted, NOT_LISTED)]
 
 
-def unknown_names(fields: Sequence[FormField]) -> list[tuple[str, str]]:
-    """Return in words what the filters name that is not there, or not any more."""
+def unknown_names(account: Account, fields: Sequence[FormField]) -> list[tuple[str, str, str]]:
+    """Return in words what the filters name that is not there, or not any more, and which evaluators are near."""
     return [
-        (UNKNOWN[field.name], field.value)
+        (
+            UNKNOWN[field.name],
+            field.value,
+            evaluator_meant(account.pk, field.value)[1] if field.name == "evaluator" else "",
+        )
         for field in fields
         if field.name in UNKNOWN
         and field.value
@@ -153,19 +167,20 @@ def count_in_span(account: Account, asked: AskedFilters) -> str:
     return f"more than {len(rows.rows)}" if rows.next_cursor else f"{len(rows.rows)}"
 
 
-def samples_table(found: SamplePage, now: datetime) -> PageTable:
-    """Return the table: a row for each sample."""
-    rows = [_row(row, now) for row in found.rows]
+def samples_table(found: SamplePage, now: datetime, labelled: Texts) -> PageTable:
+    """Return the table: a row for each sample; a label has no texts of its own, and shows what it is of."""
+    rows = [_row(row, now, labelled.get(row.request_id)) for row in found.rows]
     return PageTable("Evaluations, newest first", COLUMNS, rows, next_cursor=found.next_cursor, is_walked=True)
 
 
-def _row(row: SampleRow, now: datetime) -> TableRow:
+def _row(row: SampleRow, now: datetime, labelled: LabelledTexts | None) -> TableRow:
     first = next((one for one in row.verdicts if one.id in row.met), None)
+    texts = labelled or row
     return TableRow(
         (
             moment_markup(row.created_at, now),
-            _preview(row.input),
-            _preview(row.output),
+            _preview(texts.input),
+            _preview(texts.output),
             verdict_chips(row.verdicts, row.met),
         ),
         href=evaluation_address(first.id if first else min(row.met)),

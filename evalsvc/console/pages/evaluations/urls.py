@@ -14,5 +14,6 @@ urlpatterns = [
     path("evaluations/searches/<id:id>/delete", searches.delete_saved, name="console_search_delete"),
     path("evaluations/<id:id>", views.evaluation_page, name="console_evaluation"),
     path("evaluations/<id:id>/label", views.label_evaluation, name="console_evaluation_label"),
+    path("evaluations/<id:id>/question", views.ask_first_question, name="console_evaluation_question"),
     path("evaluations/<id:id>/example", views.keep_example, name="console_evaluation_example"),
 ]

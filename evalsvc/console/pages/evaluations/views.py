@@ -8,6 +8,7 @@ from typing import Any, cast
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -15,7 +16,9 @@ from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations import acts
 from evalsvc.console.pages.evaluations.detail import detail_of, prompts_of
 from evalsvc.console.pages.evaluations.exporting import csv_of
+from evalsvc.console.pages.evaluations.labelled import is_label, texts_of_rows
 from evalsvc.console.pages.evaluations.listing import (
+    asked_filters,
     count_in_span,
     filter_fields,
     found_samples,
@@ -30,7 +33,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, search_refusal, sent_fields
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.asked import AskedFilters, read_filters
+from evalsvc.evaluations.search.asked import AskedFilters
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.inputs import stored_sample
@@ -45,7 +48,7 @@ MAX_DATASETS = 200
 def evaluations_page(request: PageRequest) -> HttpResponse:
     """Show samples with their verdicts, by the filters of the address."""
     visitor = request.visitor
-    asked = read_filters(request.GET.dict(), visitor.now)
+    asked = asked_filters(visitor.account, request.GET.dict(), visitor.now)
     found = {} if asked.errors else _found(request, asked)
     fields, chips = filter_fields(visitor.account, asked), saved_chips(visitor, request.GET.dict())
     opened = next((chip for chip in chips if chip.is_opened), None)
@@ -56,7 +59,7 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
         "saved": chips,
         "opened": opened,
         "saving": saveable(visitor, asked, chips),
-        "unknown": unknown_names(fields) if table and not table.rows else [],
+        "unknown": unknown_names(visitor.account, fields) if table and not table.rows else [],
         "is_filtered": bool(asked.values),
         "call": search_call(asked),
         "query": request.GET.urlencode(),
@@ -70,7 +73,10 @@ def _found(request: PageRequest, asked: AskedFilters) -> dict[str, Any]:
     account, now = request.visitor.account, request.visitor.now
     try:
         page = found_samples(account, asked, now, request.GET.get("cursor"))
-        found = {"table": samples_table(page.found, now), "n_in_span": count_in_span(account, asked)}
+        found = {
+            "table": samples_table(page.found, now, texts_of_rows(account, page.found.rows)),
+            "n_in_span": count_in_span(account, asked),
+        }
     except Problem as problem:
         return {"refusal": search_refusal(problem)}
     if page.left:
@@ -87,7 +93,8 @@ def _further(request: PageRequest, left: tuple[datetime, datetime]) -> str:
 @console_page(scoped=False)
 def export_page(request: PageRequest) -> HttpResponse:
     """Answer the rows of the same filters as a file."""
-    account, asked = request.visitor.account, read_filters(request.GET.dict(), request.visitor.now)
+    account = request.visitor.account
+    asked = asked_filters(account, request.GET.dict(), request.visitor.now)
     if asked.errors:
         raise Invalid(*(FieldError(f"/{name}", said) for name, said in asked.errors.items()))
     with account_scope(account.pk):
@@ -119,6 +126,18 @@ def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
         request, f"Your label by {criteria.name} is kept, in place of the one before it, if there was one."
     )
     return redirect("console_evaluation", row.pk)
+
+
+@require_POST
+@console_page()
+def ask_first_question(request: PageRequest, id: int) -> HttpResponse:
+    """Make a question that labels answer, where an account has none yet."""
+    row, visitor = _wanted(request, id), request.visitor
+    try:
+        acts.question_for_evaluations(account=visitor.account, row=row, actor=visitor.actor)
+    except Problem as problem:
+        return _shown(request, row, problem.row.status, label_errors=_words(problem))
+    return redirect(f"{reverse('console_evaluation', args=[row.pk])}#h-labels")
 
 
 @require_POST
@@ -161,9 +180,10 @@ def _shown(request: PageRequest, row: Evaluation, status: int = 200, **errors: l
         **errors,
     }
     if visitor.may_edit:
+        context["label_forms"] = acts.label_forms(account=account, row=row)
+    if visitor.may_edit and not is_label(row):
         datasets = list_datasets(account=account).values_list("id", "name")[:MAX_DATASETS]
         context |= {
-            "label_forms": acts.label_forms(account=account, row=row),
             "datasets": list(datasets),
             "gold": stored_sample(row.request).gold or "",
             "sent": sent_fields(request),

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping
 
+from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.services import CriteriaFields, create_criteria
 from evalsvc.annotations.values import Category, Given, categories_of
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 Type = AnnotationCriteria.Type
+FIRST_QUESTION = "Is the answer right?"
 PASS_OR_FAIL = (("pass", "Pass"), ("fail", "Fail"))
+
+
+def make_first_question(*, account: Account, project_id: uuid.UUID, actor: str) -> AnnotationCriteria:
+    """Make the question that is answered by pass or fail, of answers and evaluations, where an account has none yet."""
+    fields = CriteriaFields(FIRST_QUESTION, Type.BINARY, resource_types=("log", "evaluation"))
+    return create_criteria(account=account, project_id=project_id, fields=fields, actor=actor)
 
 
 def label_options(criteria: AnnotationCriteria) -> list[tuple[str, str]]:

@@ -1,0 +1,157 @@
+"""What labels are of: the texts that people were shown, where they stand, and who said it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from evalsvc.accounts.models import Account, AuditEntry
+from evalsvc.accounts.selectors import named_actors
+from evalsvc.annotations.search import labels_of
+from evalsvc.console.pages.evaluations.verdicts import evaluation_address
+from evalsvc.datasets.models import Example
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.samples import SampleRow
+from evalsvc.experiments.models import Config, Output
+from evalsvc.experiments.reporting.labelled import OUTPUT_PREFIX
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.reviews.content import answer_of, readable_text
+from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem, ReviewLink
+from evalsvc.tenancy.scope import id_at
+
+MOST_REVIEWS = 200
+A_MINUTE = timedelta(minutes=1)
+KEPT = "annotation.kept"
+COLUMNS = {"log": "log_id", "trace": "trace_id", "evaluation": "pk"}
+"""By what the evaluation is found that a label is of. What is said of a span has no evaluation's texts."""
+Texts = Mapping[int, "LabelledTexts"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledTexts:
+    """What a label is of: its texts, whose they are in words, and the page that has it."""
+
+    input: str | None
+    output: str | None
+    of: str = ""
+    href: str = ""
+
+
+def is_label(row: Any) -> bool:
+    """Say whether a row is what somebody has said, and no evaluator's verdict."""
+    return bool(row.evaluation_type == Evaluation.Type.ANNOTATION)
+
+
+def texts_of_rows(account: Account, rows: Iterable[SampleRow]) -> Texts:
+    """Return the texts that the labels of a page are of, by the request that holds each."""
+    labels = [row.verdicts[0] for row in rows if row.verdicts and is_label(row.verdicts[0])]
+    found = texts_of_labels(account, labels)
+    return {one.request_id: found[one.id] for one in labels if one.id in found}
+
+
+def texts_of_labels(account: Account, labels: Collection[Any]) -> Texts:
+    """Return what labels are of, by their ids; nothing for what has been deleted since."""
+    references = {one.id: ("log", one.log_id) for one in labels if one.log_id}
+    if others := [one.id for one in labels if not one.log_id]:
+        named = labels_of(account).filter(pk__in=others).values_list("pk", "resource_type", "reference")
+        references |= {id: (kind, reference) for id, kind, reference in named}
+    found = dict(_of_outputs(account, references))
+    for kind in COLUMNS:
+        wanted = {id: text for id, (of, text) in references.items() if of == kind and id not in found}
+        found |= _of_evaluations(account, kind, wanted)
+    return found
+
+
+def subjects_of(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
+    """Return what a review may have asked about: the output or the evaluation, or any evaluation of the log."""
+    details = label.details or {}
+    if details.get("resource_type") == "evaluation":
+        return [int(details["reference"])]
+    output = _output_id(label.log_id or "")
+    return [output] if output else [one.id for one in siblings if not is_label(one)]
+
+
+def who_labelled(account: Account, label: Evaluation, subjects: Sequence[int]) -> list[str]:
+    """Return who said it: those whose answers in reviews it sums up, or whoever labelled on a page; of programs nobody.
+
+    A label on a page leaves a line of the audit trail in the transaction that keeps it: its time is the label's.
+    """
+    criteria = str((label.details or {}).get("annotation_criteria_id"))
+    reviews = Review.objects.filter(account=account).order_by("-created_at").values_list("pk", flat=True)[:MOST_REVIEWS]
+    items = ReviewItem.objects.filter(account=account, review_id__in=list(reviews), subject_id__in=subjects, other_id=0)
+    answers = ReviewAnswer.objects.filter(account=account, item_id__in=items.values("pk"), said__has_key=criteria)
+    names = dict.fromkeys(named_actors(answers, "reviewer").order_by("answered_at").values_list("who", flat=True))
+    moment = label.completed_at or label.created_at
+    trail = AuditEntry.objects.filter(
+        account=account,
+        action=KEPT,
+        detail__evaluation=str(label.pk),
+        id__gte=id_at(moment - A_MINUTE),
+        id__lt=id_at(moment + A_MINUTE),
+    )
+    names |= dict.fromkeys(named_actors(trail, "actor").values_list("who", flat=True))
+    return _without_links(account, list(names))
+
+
+def _without_links(account: Account, names: Sequence[str]) -> list[str]:
+    """Name whoever came by a link as the link is named, and whom a key has answered for as the key has named them."""
+    ids = [name.removeprefix("link:") for name in names if name.startswith("link:")]
+    rows = ReviewLink.objects.filter(account=account, pk__in=ids).values_list("pk", "name") if ids else ()
+    known = {f"link:{id}": f"{name} (by a link)" for id, name in rows}
+    return [known.get(name, name.partition("/")[2] or name) for name in names]
+
+
+def _output_id(reference: str) -> int | None:
+    text = reference.removeprefix(OUTPUT_PREFIX)
+    return int(text) if text != reference and is_bigint(text) else None
+
+
+def _of_outputs(account: Account, references: Mapping[int, tuple[str, str]]) -> Iterable[tuple[int, LabelledTexts]]:
+    wanted = {id: found for id, (kind, text) in references.items() if kind == "log" and (found := _output_id(text))}
+    if not wanted:
+        return
+    rows = Output.objects.filter(account=account, pk__in=wanted.values()).exclude(config__state=Config.State.DELETED)
+    asked = Example.objects.filter(account=account, pk=OuterRef("example_id")).values("input")
+    outputs = {row.pk: row for row in rows.select_related("config", "experiment").annotate(asked=Subquery(asked))}
+    for id, output_id in wanted.items():
+        if row := outputs.get(output_id):
+            yield (
+                id,
+                LabelledTexts(
+                    None if row.asked is None else readable_text(row.asked),
+                    answer_of(row),
+                    f"the answer of {row.config.name} in {row.experiment.name}",
+                    f"{reverse('console_experiment_outputs', args=[row.experiment_id])}?config={row.config_id}",
+                ),
+            )
+
+
+def _of_evaluations(account: Account, kind: str, wanted: Mapping[int, str]) -> dict[int, LabelledTexts]:
+    """Return the texts of the newest evaluation of each evaluation, log or trace."""
+    if not wanted:
+        return {}
+    column = COLUMNS[kind]
+    rows = Evaluation.objects.filter(account=account, captured=True, **{f"{column}__in": set(wanted.values())})
+    rows = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by(column, "-created_at", "-id")
+    found = rows.distinct(column).values_list(column, "pk", "request__input", "request__output")
+    texts = {str(key): (id, input, output) for key, id, input, output in found}
+    return {
+        label: LabelledTexts(input, output, *_place(kind, text, id))
+        for label, text in wanted.items()
+        if text in texts
+        for id, input, output in [texts[text]]
+    }
+
+
+def _place(kind: str, reference: str, id: int) -> tuple[str, str]:
+    if kind == "log":
+        return f"log {reference}", f"{reverse('console_evaluations')}?{urlencode({'log': reference})}"
+    if kind == "trace":
+        return f"trace {reference}", reverse("console_trace", args=[reference])
+    return f"evaluation {id}", evaluation_address(id)
