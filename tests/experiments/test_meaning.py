@@ -14,7 +14,7 @@ from tests.experiments.pushing import Runner, add, answering, post_next
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 
 
-BEFORE = "the account's history before it, of whatever samples and apps, compares with no config"
+BEFORE = "the account's history before, for orientation (other samples and apps, so no baseline)"
 
 
 def board_of(caller: Caller, id: str, metric: str | None = None) -> tuple[Any, Any]:

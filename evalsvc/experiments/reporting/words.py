@@ -114,7 +114,7 @@ def before_words(found: Mapping[str, Any] | None, *, is_binary: bool = False) ->
     is_flat = found["lower"] == found["upper"]
     ends = " in every score" if is_flat else f" {interval(found['lower'], found['upper'])}"
     what = "share that passes" if found["of"] == "pass" or is_binary else "mean score"
-    whose = "the account's history before it, of whatever samples and apps, compares with no config"
+    whose = "the account's history before, for orientation (other samples and apps, so no baseline)"
     return f"{whose}: {what} {number(found['value'])}{ends}, n {found['n']}"
 
 
