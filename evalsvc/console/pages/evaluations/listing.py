@@ -91,7 +91,9 @@ def filter_fields(account: Account, asked: AskedFilters) -> list[FormField]:
 def asked_filters(account: Account, query: Mapping[str, str], now: datetime) -> AskedFilters:
     """Read an address. An evaluator's alias is what it means now, as the API takes it."""
     values = dict(query)
-    if name := values.get("evaluator", "").strip():
+    name = values.get("evaluator", "").strip()
+    # With a colon it is a question's or of the caller's own code, which have no aliases.
+    if name and ":" not in name:
         values["evaluator"] = evaluator_meant(account.pk, name)[0]
     return read_filters(values, now)
 
