@@ -8,7 +8,8 @@ from celery.signals import worker_init, worker_ready
 from kombu.entity import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
-# For Django's checks, of which Celery tells nobody what they find, a worker would import every view.
+# For Django's checks, of which Celery tells nobody what they find, a worker would import every view; one that is forked
+# from a prepared process would write to megabytes of memory that it shares.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 QUEUES = ("cpu", "judge", "experiments", "system")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
-LARGEST = 1e7
-"""From here on a power of ten says more than digits do."""
+LARGEST, SMALLEST = 1e7, 1e-7
+"""Beyond these a power of ten says more than digits do."""
 NOISE = 1e-12
 """What is left of sums that should be zero."""
 
@@ -17,8 +18,8 @@ def digits_text(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> digits_text(0.87654), digits_text(0.99995), digits_text(44633.7), digits_text(0.000123456)
-    ('0.8765', '0.99995', '44634', '0.0001235')
+    >>> digits_text(0.87654), digits_text(0.99995), digits_text(44633.7), digits_text(0.00007)
+    ('0.8765', '0.99995', '44634', '0.00007')
     """
     size = abs(value)
     if isinstance(value, int):
@@ -27,7 +28,13 @@ def digits_text(value: float, digits: int = 4) -> str:
         return _below_one(value, digits).rstrip("0")
     if 10.0**digits <= round(size) < LARGEST:
         return f"{value:.0f}"
-    return f"{value + 0.0:.{digits}g}"
+    return _short(value + 0.0, digits)
+
+
+def _short(value: float, digits: int, sign: str = "") -> str:
+    """Return a number with so many significant digits, and no zeros at its end."""
+    text = f"{value:{sign}.{digits}g}"
+    return f"{Decimal(text):{sign}f}" if SMALLEST <= abs(value) < 1.0 else text
 
 
 def ends_text(lower: float, upper: float, digits: int = 3) -> str:
@@ -51,7 +58,7 @@ def placed(value: float, places: int = 3, *, signed: bool = False) -> str:
     """
     sign, size = "+" if signed else "", abs(value)
     if NOISE < size < 0.5 * 10.0**-places:
-        return f"{value:{sign}.2g}"
+        return _short(value, 2, sign)
     if 0.5 < size < 1.0:
         return _below_one(value, places, sign)
     return f"{value if size > NOISE else 0.0:{sign}.{places}f}"

@@ -113,9 +113,6 @@ def run_worker(queue: str, ready: Path, schedule: Path | None) -> None:
     from evalsvc.preload.clock import tick_beside_worker
 
     os.environ["EVALSVC_READY_FILE"] = str(ready)
-    # Django's checks ran before the migration. Here they would write to every model, field and URL, and so to
-    # megabytes of shared memory.
-    os.environ["CELERY_SKIP_CHECKS"] = "1"
     parent = os.getpid()
 
     def die_with_worker(**kwargs: object) -> None:

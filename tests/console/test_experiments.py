@@ -110,8 +110,17 @@ def test_an_editor_stops_and_resumes_one_by_a_named_button(editor: Visitor, alic
 
 def test_many_are_stopped_at_once(editor: Visitor, alice: Caller) -> None:
     made = running(alice, *SIXTEEN)
+    assert buttons(editor, made) == ["Stop ticked", "Delete ticked…"]
     editor.post(f"experiments/{made['id']}/act", ticked="stop", config=ids(made)[:3])
     assert states(made) == ["stopped"] * 3 + ["running"] * 13
+    assert buttons(editor, made) == ["Stop ticked", "Resume ticked", "Delete ticked…"]
+    editor.post(f"experiments/{made['id']}/act", ticked="stop", config=ids(made))
+    assert buttons(editor, made) == ["Resume ticked", "Delete ticked…"]
+
+
+def buttons(visitor: Visitor, made: Any) -> list[str]:
+    """Which buttons there are for the ticked configs."""
+    return re.findall(r"\w+ ticked…?(?=<)", board(visitor, made))
 
 
 def test_what_cannot_be_undone_asks_for_the_name(editor: Visitor, alice: Caller) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.digits import level_text
+from evalsvc.digits import digits_text, level_text, placed
 from evalsvc.experiments.reporting.words import leads
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids, topical
@@ -24,6 +24,18 @@ FOUR = [{"name": name, "kind": "push"} for name in ("a", "b", "c", "d")]
 )
 def test_a_level_is_readable_and_never_rounds_to_certainty(level: float, said: str) -> None:
     assert level_text(level) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(7e-5, "0.00007"), (-3.25e-6, "-0.00000325"), (1e-7, "0.0000001"), (9e-8, "9e-08"), (0.00012, "0.00012")],
+)
+def test_small_numbers_are_decimals_as_far_as_people_read_them(value: float, said: str) -> None:
+    assert digits_text(value) == said
+
+
+def test_placed_numbers_have_two_digits_where_their_places_would_say_zero() -> None:
+    assert (placed(7e-5, signed=True), placed(-7.123e-5)) == ("+0.00007", "-0.000071")
 
 
 def test_a_higher_level_says_why(alice: Caller, reader: Visitor) -> None:
