@@ -33,9 +33,15 @@ def test_what_can_be_seen_stays_as_it_is(alice: Caller, app: str) -> None:
     assert apps_of(alice) == [app]
 
 
-def test_nothing_but_blanks_is_no_name(alice: Caller) -> None:
-    ok(alice.evaluate("pii", output="x", app="   "))
-    assert apps_of(alice) == ["default"]
+@pytest.mark.parametrize("app", ["   ", " m "])
+def test_a_name_is_as_long_as_what_is_kept_of_it(alice: Caller, app: str) -> None:
+    answer = alice.evaluate("pii", output="x", app=app)
+    assert_problem(answer, "validation_failed")
+    assert [one["pointer"] for one in answer.json()["errors"]] == ["/app"]
+
+    answer = alice.post("/v1/evaluations/batch", {"evaluations": [{**ROW, "app": app}]})
+    assert "/evaluations/0/app" in answer.content.decode()
+    assert apps_of(alice) == []
 
 
 @pytest.mark.parametrize("app", [UNSEEN, "mu\u200bseum", "mu\x07seum"])

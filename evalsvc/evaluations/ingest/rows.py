@@ -186,8 +186,8 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
         yield FieldError(f"/{score_name}", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
     if score is None and row.passed is None and row.text_output is None:
         yield FieldError(f"/{score_name}", f"Send `{score_name}`, `pass` or `text_output`.")
-    if unseen := app_error(row.app):
-        yield unseen
+    if wrong := app_error(row.app):
+        yield wrong
     if row.experiment_id is not None and not is_bigint(str(row.experiment_id)):
         yield FieldError("/experiment_id", "An experiment's id is a string of digits.")
     if row.project_id and read_uuid(row.project_id) is None:

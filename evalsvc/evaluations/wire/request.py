@@ -255,10 +255,8 @@ def place_errors(raw: Body) -> list[FieldError]:
     errors = []
     if raw.app is not None and raw.experiment_id is not None:
         errors.append(FieldError("/app", "Send either `app` or `experiment_id`: an experiment has no app."))
-    if raw.app is not None and not 2 <= len(raw.app) <= 50:
-        errors.append(FieldError("/app", "2 to 50 characters."))
-    elif unseen := app_error(raw.app):
-        errors.append(unseen)
+    if wrong := app_error(raw.app):
+        errors.append(wrong)
     if raw.project_name is not None and not 1 <= len(raw.project_name) <= 50:
         errors.append(FieldError("/project_name", "1 to 50 characters."))
     if raw.experiment_id is not None and not is_bigint(str(raw.experiment_id)):

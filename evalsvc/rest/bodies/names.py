@@ -69,9 +69,13 @@ def kept_app(name: str | None) -> str | None:
 
 
 def app_error(name: str | None) -> FieldError | None:
-    """Say what is wrong with an app's name: a character that nobody sees."""
-    kept = kept_app(name)
-    unseen = unseen_in(kept) if kept and not is_plain_name(kept) else None
+    """Say what is wrong with an app's name as it would be kept: its length, or a character that nobody sees."""
+    if name is None:
+        return None
+    kept = kept_app(name) or ""
+    if not 2 <= len(kept) <= 50:
+        return FieldError("/app", "2 to 50 characters.")
+    unseen = None if is_plain_name(kept) else unseen_in(kept)
     return FieldError("/app", why_refused(unseen)) if unseen else None
 
 
