@@ -18,7 +18,8 @@ def test_somebody_without_an_account_is_told_so(nobody: Person) -> None:
 
 
 def test_somebody_without_an_account_can_leave(nobody: Person) -> None:
-    assert nobody.post("logout/").status_code == 200
+    answer = nobody.post("logout/")
+    assert (answer.status_code, answer["Location"]) == (302, "/console/sign-in")
     assert nobody.get("").status_code == 302
 
 

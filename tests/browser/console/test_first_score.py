@@ -62,7 +62,7 @@ def test_a_newcomer_gets_from_the_door_to_a_score_of_their_own(browser: Browser)
     page.get_by_role("link", name="History", exact=True).first.click()
     page.get_by_role("link", name=re.compile("exact-match")).first.click()
     chart = page.locator(".chart", has_text="how sure it is")
-    assert chart.locator(".point").count() == 2, "the score by itself, and the mean until then"
+    assert chart.locator(".point").count() == 1, "the mean until then"
     number = page.inner_text("[aria-labelledby=h-now]")
     assert "1" in number and "n = 1" in number
     assert "needed" in number
