@@ -15,7 +15,7 @@ from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests import leftovers
 from tests.conftest import Caller, findings, new_caller
 
-FORTNIGHT = DayRange.latest(15)
+N_DAYS = 15
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +30,14 @@ def demo() -> Account:
 
 
 def test_it_has_two_weeks_of_three_apps_with_errors(demo: Account) -> None:
-    rates, failures = read_days(account=demo, days=FORTNIGHT)
+    rates, failures = read_days(account=demo, days=DayRange.latest(N_DAYS))
     assert {rate.app for rate in rates} == {"support", "search", "summaries"}
     assert all(day.n > 0 for rate in rates for day in rate.days[1:-1])
     assert {failure.code for failure in failures} == {"missing_input"}
 
 
 def test_one_app_is_worse_than_it_was(demo: Account) -> None:
-    rate = next(one for one in read_days(account=demo, days=FORTNIGHT).rates if one.app == "support")
+    rate = next(one for one in read_days(account=demo, days=DayRange.latest(N_DAYS)).rates if one.app == "support")
     before, after = (
         sum(day.n_pass for day in days) / sum(day.n_scored for day in days) for days in (rate.days[:10], rate.days[11:])
     )
