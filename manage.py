@@ -45,11 +45,13 @@ def up() -> None:
 
 def set_secrets() -> None:
     """Put the secrets of this home into the environment, made at the first start."""
-    from evalsvc.local.embedded.home import evalsvc_home, load_secrets
+    from evalsvc.local.embedded.home import SecretsLost, evalsvc_home, load_secrets
 
     home = evalsvc_home(Path(__file__).resolve().parent)
     try:
         secrets = load_secrets(home)
+    except SecretsLost as lost:
+        sys.exit(str(lost))
     except OSError as error:
         sys.exit(
             f"The service cannot keep its data in {home}: {error.strerror}. "

@@ -10,7 +10,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from evalsvc.local.embedded import home as home_module
-from evalsvc.local.embedded.home import MAKERS, evalsvc_home, load_secrets, read_env_file, write_env_file
+from evalsvc.local.embedded.home import MAKERS, SecretsLost, evalsvc_home, load_secrets, read_env_file, write_env_file
 
 
 def mode(path: Path) -> int:
@@ -48,6 +48,19 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
     assert all(len(value) >= 32 for value in first.values())
     assert len(set(first.values())) == len(first)
     assert load_secrets(tmp_path / "home") == first
+
+
+@pytest.mark.parametrize("left", [None, "KEY_PEPPER=x\n"])
+def test_no_password_is_made_for_a_database_that_has_one(tmp_path: Path, left: str | None) -> None:
+    (tmp_path / "postgres" / "data").mkdir(parents=True)
+    if left is not None:
+        (tmp_path / "secrets.env").write_text(left)
+
+    with pytest.raises(
+        SecretsLost, match=r"Put the file back .* or, to begin anew without the data, delete the folder"
+    ):
+        load_secrets(tmp_path)
+    assert not (tmp_path / "secrets.env").exists() or (tmp_path / "secrets.env").read_text() == left
 
 
 def test_secrets_are_for_the_owner_only(tmp_path: Path) -> None:

@@ -67,6 +67,13 @@ def test_ctrl_c_in_the_first_second_leaves_no_traceback(tmp_path: Path, delay: f
     wait_until(lambda: not is_group(process.pid))
 
 
+def test_a_database_whose_password_has_gone_is_named_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "postgres" / "data").mkdir(parents=True)
+    said = refusal(begun(tmp_path))
+
+    assert f"{tmp_path}/secrets.env has no POSTGRES_PASSWORD" in said and "delete the folder" in said
+
+
 def test_a_home_that_cannot_be_written_is_named_with_the_remedy() -> None:
     said = refusal(begun("/proc/nowhere"))
 

@@ -65,9 +65,17 @@ MAKERS: dict[str, Callable[[], str]] = {
 }
 
 
+class SecretsLost(Exception):
+    """A database is there whose password is not: a new one would open nothing. The message holds the remedy."""
+
+
 def load_secrets(home: Path) -> dict[str, str]:
-    """The secrets of this home, made at the first call. Two processes that start together get the same ones."""
+    """The secrets of this home, made at the first call. Two processes that start together get the same ones.
+
+    Raises SecretsLost where the file has gone and the database that it opens has stayed.
+    """
     path = prepare_home(home) / SECRETS_FILE
+    _refuse_new_password(path)
     if not path.exists():
         _create(path, {name: make() for name, make in MAKERS.items()})
     values = read_env_file(path)
@@ -76,6 +84,15 @@ def load_secrets(home: Path) -> dict[str, str]:
         values |= missing
         write_env_file(path, values)
     return values
+
+
+def _refuse_new_password(path: Path) -> None:
+    has_database = (path.parent / "postgres" / "data").exists()
+    if has_database and not (path.exists() and "POSTGRES_PASSWORD" in read_env_file(path)):
+        raise SecretsLost(
+            f"{path} has no POSTGRES_PASSWORD, and the database beside it was made with one. Put the file back from "
+            f"your copy of it; or, to begin anew without the data, delete the folder {path.parent}."
+        )
 
 
 def _create(path: Path, values: Mapping[str, str]) -> None:
