@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from evalsvc.console.pages.history.words import doubts_text
 from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.reports.words import number_text
 from evalsvc.tenancy.scope import account_scope
@@ -344,3 +345,8 @@ def test_a_shift_of_captured_calls_is_seen_through_what_experiments_promoted(ali
     text = shown(reader, x="n")
     assert "the last 100 differ from the 100 before" in text and "60 outputs of experiments are left out" in text
     assert "level moved" in text
+
+
+def test_a_list_says_doubts_in_words() -> None:
+    assert doubts_text({"warnings": ["n<30", "degenerate", "mixed_sources"]}) == "n<30, all equal, mixed sources"
+    assert doubts_text({}) == "none"

@@ -20,6 +20,8 @@ FEW = "Fewer than 30 scores"
 BLOCK = "full-history-block"
 SURE_OF_FEW = ("wilson", "clopper-pearson", "betting")
 """Strategies that hold at any n."""
+IN_A_LIST = {"degenerate": "all equal"}
+"""What a list says in place of a warning's name."""
 
 
 def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Iterator[str]:
@@ -93,4 +95,4 @@ def drift_words(interval: Mapping[str, Any]) -> str:
 
 def doubts_text(interval: Mapping[str, Any]) -> str:
     """Return the warnings as words for a list; the page of the history says more."""
-    return ", ".join(name.replace("_", " ") for name in interval.get("warnings", ())) or "none"
+    return ", ".join(IN_A_LIST.get(name, name.replace("_", " ")) for name in interval.get("warnings", ())) or "none"
