@@ -54,7 +54,8 @@ def test_evaluate_has_ratio_and_cpu_time_of_both_versions(service: dict[str, Sid
         for name in (f"/v1/evaluate ÷ no-op, c = {n}", f"evaluate, c = {n}", f"CPU of one evaluate, c = {n}"):
             row = rows[name]
             assert row.now is not None and row.parent is not None and row.change is not None
-            assert 0 < row.now.low <= row.now.median <= row.now.high
+            # The system counts CPU in ticks of 10 ms, and a part has few requests: one may have had none.
+            assert 0 <= row.now.low <= row.now.median <= row.now.high and row.now.high > 0
             assert row.now.n == row.parent.n == row.change.n == 2
     assert rows["/v1/evaluate ÷ no-op, c = 1"].verdict
     assert {f"  of it {group}, c = 1" for group in ("web", "postgres", "valkey", "workers")} <= set(rows)
