@@ -54,6 +54,16 @@ def test_a_label_of_an_evaluation_shows_its_sample_and_who_labelled(
 
 
 @pytest.mark.parametrize("kind", ["log", "trace"])
+@pytest.mark.parametrize("id", ["a\nb", "a/b?c#d", "..", "\u202ee"])
+def test_a_label_of_what_has_an_odd_id_is_shown(reader: Visitor, alice: Caller, kind: str, id: str) -> None:
+    kept(alice, "pii", input="Who?", output="x", **{f"{kind}_id": id})
+    say(alice, new_criteria(alice), kind, id)
+
+    assert "Who?" in reader.text("evaluations")
+    assert "Who?" in reader.text(f"evaluations/{label_in(alice)}")
+
+
+@pytest.mark.parametrize("kind", ["log", "trace"])
 def test_a_label_that_a_program_sent_says_so(reader: Visitor, alice: Caller, kind: str) -> None:
     kept(alice, "pii", input="Who?", output=HOSTILE, **{f"{kind}_id": "run-7"})
     say(alice, new_criteria(alice), kind, "run-7")

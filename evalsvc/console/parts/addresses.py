@@ -80,6 +80,11 @@ def page_address(view: str, *args: object, **query: object) -> str:
     return f"{address}?{said}" if said else address
 
 
+def trace_address(trace_id: str) -> str:
+    """Return the address of a trace's page. Ids are callers' texts: nothing for one that no address holds."""
+    return page_address("console_trace", trace_id) if trace_id and trace_id.isprintable() else ""
+
+
 def uuid_or_missing(text: str) -> uuid.UUID:
     """Return the id that a form names. Raises NotFound for what is none, as for one that nobody has."""
     try:

@@ -15,6 +15,7 @@ from evalsvc.accounts.models import Account, AuditEntry
 from evalsvc.accounts.selectors import named_actors
 from evalsvc.annotations.search import labels_of
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address
+from evalsvc.console.parts.addresses import trace_address
 from evalsvc.datasets.models import Example
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.samples import SampleRow
@@ -153,5 +154,5 @@ def _place(kind: str, reference: str, id: int) -> tuple[str, str]:
     if kind == "log":
         return f"log {reference}", f"{reverse('console_evaluations')}?{urlencode({'log': reference})}"
     if kind == "trace":
-        return f"trace {reference}", reverse("console_trace", args=[reference])
+        return f"trace {reference}", trace_address(reference)
     return f"evaluation {id}", evaluation_address(id)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.differing import cut_text
 from evalsvc.console.pages.compare.examples import ShownMark, mark_of
-from evalsvc.console.parts.addresses import address_with, choice, page_address
+from evalsvc.console.parts.addresses import address_with, choice, trace_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -164,7 +164,7 @@ def _card(row: Mapping[str, Any], metric: str, own: Collection[str]) -> OutputCa
         ],
         facts=output_facts(row),
         trace=trace,
-        trace_address=page_address("console_trace", trace) if trace else "",
+        trace_address=trace_address(trace or ""),
     )
 
 
