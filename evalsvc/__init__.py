@@ -1,3 +1,3 @@
 """The service around the evaluators. The version stands here only, and nothing is imported."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
