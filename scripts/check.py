@@ -29,7 +29,7 @@ STEPS = (
     ("ruff format", [BIN / "ruff", "format", "--check", "--output-format", "concise", "."]),
     ("mypy", [BIN / "mypy", "evalsvc", "evaluators", "tests"]),
     ("imports", [BIN / "lint-imports", "--no-cache"]),
-    ("names", [PYTHON, "-m", "scripts.names"]),
+    ("words", [PYTHON, "-m", "scripts.words"]),
     ("changes", [PYTHON, "-m", "scripts.changes"]),
     ("bandit", [PYTHON, "-m", "bandit", *BANDIT, "-r", "evalsvc", "evaluators", "-q"]),
     ("migrations", [PYTHON, "-m", "scripts.migrations"]),

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from scripts.measure import largest_room
-from scripts.sources import files_of_checkout
 from tests.docs.pages import CHECKOUT
 
 DOWNWARDS = "Downwards only; neighbours on a line do not import each other"
@@ -128,6 +126,7 @@ def test_all_of_them_hold(copy: Path) -> None:
     assert broken_in(copy) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "path", "line"), BREACHES)
 def test_a_breach_is_seen(copy: Path, name: str, path: str, line: str) -> None:
     module = copy / path
@@ -141,12 +140,6 @@ def test_a_breach_is_seen(copy: Path, name: str, path: str, line: str) -> None:
             module.unlink()
         else:
             module.write_text(before, encoding="utf-8")
-
-
-def test_a_room_has_at_most_twelve_modules() -> None:
-    room, n = largest_room(files_of_checkout())
-
-    assert n <= 12, f"{room} has {n} modules side by side: give those that belong together a room"
 
 
 def test_each_has_a_breach_here() -> None:

@@ -19,41 +19,50 @@ BODY = "\n\nIt was wrong. Checked by its test.\n"
 
 @pytest.mark.parametrize(
     "subject",
-    ["Count a retry once", "Pass by what is over", "Bring back a test", "Address the reader", "Embed it", "X" * 60],
+    [
+        "evaluations: Fix 500 on trace ids with line breaks",
+        "evaluations: fix 500 on trace ids with line breaks",
+        "console, cli: Address the reader",
+        "tests/faults: Embed it",
+        "a: " + "X" * 69,
+    ],
 )
-def test_a_heading_and_a_reason_pass(subject: str) -> None:
+def test_a_component_an_imperative_and_a_reason_pass(subject: str) -> None:
     assert message.problems(subject + BODY) == []
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("X" * 61 + BODY, "61 characters"),
-        ("Count a retry once." + BODY, "no full stop"),
-        ("count a retry once" + BODY, "capital letter"),
-        ("Added a test" + BODY, "imperative"),
-        ("Adding a test" + BODY, "imperative"),
-        ("Adds a test" + BODY, "imperative"),
-        ("Count a retry once\nIt was wrong.\n", "second line is blank"),
-        ("Count a retry once\n", "A body says why"),
-        ("Count a retry once\n\n# Please enter the commit message\n", "A body says why"),
-        ("Count a retry once\n\n# ------ >8 ------\ndiff --git a b\n", "A body says why"),
+        ("a: " + "X" * 70 + BODY, "73 characters"),
+        ("rest: Count a retry once." + BODY, "full stop"),
+        ("Count a retry once" + BODY, "names a component"),
+        ("Fix: count a retry once" + BODY, "names a component"),
+        ("rest:" + BODY, "names a component"),
+        ("rest: Added a test" + BODY, "imperative"),
+        ("rest: Adding a test" + BODY, "imperative"),
+        ("rest: adds a test" + BODY, "imperative"),
+        ("rest: Count a retry once\nIt was wrong.\n", "second line is blank"),
+        ("rest: Count a retry once\n", "body is missing"),
+        ("rest: Count a retry once\n\n# Please enter the commit message\n", "body is missing"),
+        ("rest: Count a retry once\n\n# ------ >8 ------\ndiff --git a b\n", "body is missing"),
         ("# Only comments\n", "The message is empty"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, problem: str) -> None:
-    assert any(problem in said for said in message.problems(text))
+def test_each_fault_is_reported(text: str, problem: str) -> None:
+    assert any(problem in sentence for sentence in message.problems(text))
 
 
 @pytest.mark.parametrize(
-    "text", ["Merge branch 'side'\n", 'Revert "Count a retry once"\n', "fixup! Count a retry once\n"]
+    "text",
+    ["Merge branch 'side'\n", 'Revert "rest: Count a retry once"\n', "fixup! rest: Count\n", "Release 0.4.0\n"],
 )
-def test_what_git_writes_itself_passes(text: str) -> None:
+def test_messages_of_git_and_of_a_release_pass(text: str) -> None:
     assert message.problems(text) == []
 
 
 def test_a_trailer_alone_is_not_refused() -> None:
-    assert message.problems("Move a function\n\nNo-Changelog: moves code\n") == []
+    assert message.problems("stats: Move a function\n\nNo-Changelog: moves code\n") == []
 
 
 def test_git_refuses_a_commit_that_the_hook_refuses(repository: Path) -> None:
@@ -66,10 +75,10 @@ def test_git_refuses_a_commit_that_the_hook_refuses(repository: Path) -> None:
         command = ["git", *IDENTITY, "commit", "--allow-empty", "--message", text]
         return subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
 
-    refused = commit("Added a test.")
+    refused = commit("rest: Added a test.")
     assert refused.returncode != 0
-    assert "no full stop" in refused.stderr
-    assert commit("Add a test" + BODY).returncode == 0
+    assert "full stop" in refused.stderr
+    assert commit("rest: Add a test" + BODY).returncode == 0
 
 
 def test_pre_commit_knows_the_hook_and_when_to_run_it() -> None:
