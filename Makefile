@@ -21,7 +21,7 @@ WITH_HTTPS := $(if $(filter 1 true yes on,$(HTTPS)),--https)
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test rows screenshots deploy-test check measure audit bench simulate simulate-runs bench-evaluators release lock clean
+.PHONY: help up demo-experiment test test-full rows screenshots deploy-test check measure audit bench simulate simulate-runs bench-evaluators release lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -32,8 +32,11 @@ up: ## install, start everything, print address, key and a first evaluation (HTT
 demo-experiment: ## let 16 configs race on 400 examples against a stub LLM; needs no key (ARGS="--policy race_safe --configs 8")
 	$(BOOTSTRAP) -- -m benchmarks.demo_experiment $(ARGS)
 
-test: ## run the tests, with their own PostgreSQL and Valkey (ARGS="tests/ops -k roles")
+test: ## run the tests, with their own PostgreSQL and Valkey, but for the long ones (ARGS="tests/ops -k roles")
 	$(BOOTSTRAP) --dev -- -m pytest -q -p no:cacheprovider $(ARGS)
+
+test-full: ## run the long tests, and property tests with many examples; half an hour; a release needs it (ARGS="-k kill")
+	$(BOOTSTRAP) --dev -- -m scripts.full_test $(ARGS)
 
 rows: export EVALSVC_ROWS := 1
 rows: ## hold the service to every row of the three feature lists, and print the table; a minute (ARGS="-k T-03")

@@ -10,7 +10,7 @@ WIDER = {("CharField", "TextField")}
 
 
 def problem_of_alter(new: ast.expr | None, old: ast.Call | None) -> str:
-    """Say what code of the version before, or whoever writes meanwhile, cannot live with."""
+    """Return what code of the version before, or whoever writes meanwhile, cannot live with."""
     if not isinstance(new, ast.Call) or old is None:
         return ""
     if called(old) != called(new) and (called(old), called(new)) not in WIDER:
@@ -66,7 +66,7 @@ def word(call: ast.Call, name: str, position: int) -> str:
 
 
 def flag(call: ast.Call, name: str) -> bool:
-    """Say whether a keyword is True."""
+    """Return whether a keyword is True."""
     value = argument(call, name, len(call.args))
     return isinstance(value, ast.Constant) and value.value is True
 

@@ -26,7 +26,7 @@ def entries(root: Path = CHECKOUT) -> list[Path]:
 
 
 def problem_of(entry: Path) -> str | None:
-    """Say what is wrong with an entry, or None."""
+    """Return what is wrong with an entry, or None."""
     if not _name.fullmatch(entry.name):
         return f"changes/{entry.name} is not named `<slug>.<type>.md`, with a type of {', '.join(TYPES)}."
     if not entry.read_text(encoding="utf-8").strip():

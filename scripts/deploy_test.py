@@ -39,7 +39,7 @@ def files(root: Path, names: Sequence[str] = DIGESTED) -> list[Path]:
 
 
 def is_made(path: Path) -> bool:
-    """Say whether a file is made where the checkout is used, and belongs to nobody else."""
+    """Return whether a file is made where the checkout is used, and belongs to nobody else."""
     return path.suffix in (".pyc", ".whl") or path.name == ".env" or "secrets" in path.parts or str(path) == TESTED
 
 
@@ -53,7 +53,7 @@ def digest(root: Path = CHECKOUT) -> str:
 
 
 def is_tested(root: Path = CHECKOUT) -> bool:
-    """Say whether the compose stack was last deployed as it is now."""
+    """Return whether the compose stack was last deployed as it is now."""
     noted = root / TESTED
     return noted.exists() and json.loads(noted.read_text(encoding="utf-8"))["digest"] == digest(root)
 

@@ -172,7 +172,7 @@ def current(page: Page, text: str) -> str:
 
 
 def is_current(page: Page, *, write: bool) -> bool:
-    """Say whether a page is as it should be; write it where it is not, if wanted."""
+    """Return whether a page is as it should be; write it where it is not, if wanted."""
     path = CHECKOUT / page.path
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     wanted = current(page, text or f"{page.head}{BEGIN}\n{END}\n")
@@ -183,7 +183,7 @@ def is_current(page: Page, *, write: bool) -> bool:
 
 
 def are_examples_current(*, write: bool) -> bool:
-    """Say whether the examples of the OpenAPI document are those of the pages; write them where they are not."""
+    """Return whether the examples of the OpenAPI document are those of the pages; write them where they are not."""
     path, wanted = CHECKOUT / EXAMPLES, examples_text()
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if text != wanted and write:

@@ -91,7 +91,7 @@ def spdx(name: str) -> str:
 
 
 def is_fine(statement: str, allowed: set[str]) -> bool:
-    """Say whether we may choose licences that are allowed: one side of every OR, both sides of every AND."""
+    """Return whether we may choose licences that are allowed: one side of every OR, both sides of every AND."""
     if spdx(statement) in allowed:
         return True
     try:

@@ -66,7 +66,7 @@ def read_small(path: Path) -> np.ndarray:
 
 
 def is_alike(one: np.ndarray, other: np.ndarray) -> bool:
-    """Say whether two pictures differ in few of their pixels."""
+    """Return whether two pictures differ in few of their pixels."""
     if one.shape != other.shape:
         return False
     apart = np.abs(one.astype(np.int16) - other).max(axis=2) > 24

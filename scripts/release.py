@@ -15,10 +15,11 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from scripts import full_test
 from scripts.changes import TYPES, entries
 from scripts.commits import CHECKOUT, git
 
-VERSION_FILE, CHANGES = "evalsvc/__init__.py", "CHANGELOG.md"
+CHANGES = "CHANGELOG.md"
 UNRELEASED = "## Unreleased\n"
 _version = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 _kind = re.compile(r"^### (\w+)\n", re.MULTILINE)
@@ -28,25 +29,21 @@ class Refused(Exception):
     """Why nothing is released, for a person."""
 
 
-def current_version(root: Path) -> str:
-    """Return the version that the code says it has."""
-    [version] = _version.findall((root / VERSION_FILE).read_text(encoding="utf-8"))
-    return str(version)
-
-
 def check(root: Path, version: str) -> None:
     """Raise Refused where the version cannot be released from this checkout."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise Refused(f"A version is three numbers, as 1.2.3, and not {version!r}.")
     if git("rev-parse", "--verify", "--quiet", f"refs/tags/v{version}", root=root):
         raise Refused(f"The tag v{version} is there already.")
-    if Version(version) <= Version(current_version(root)):
-        raise Refused(f"The version is {current_version(root)} already; the next one is higher than that.")
+    if Version(version) <= Version(full_test.version(root)):
+        raise Refused(f"The version is {full_test.version(root)} already; the next one is higher than that.")
     state = git("status", "--porcelain", root=root)
     if state is None:
         raise Refused("This is no git checkout.")
     if state:
         raise Refused(f"The checkout has changes of its own; commit or stash them first:\n{state.rstrip()}")
+    if not full_test.is_current(root):
+        raise Refused(f"{full_test.NOTE} is out of date: run `make test-full` and commit it.")
 
 
 def rendered(root: Path, version: str, day: date) -> str:
@@ -110,12 +107,13 @@ def notes_of(root: Path, version: str, day: date) -> str:
 
 def write(root: Path, version: str, day: date, notes: str) -> None:
     """Put the version and its notes where they belong, and take the entries away."""
-    code, log = root / VERSION_FILE, root / CHANGES
+    code, log = root / full_test.VERSION_FILE, root / CHANGES
     code.write_text(_version.sub(f'__version__ = "{version}"', code.read_text(encoding="utf-8")), encoding="utf-8")
     heading = f"## {version} - {day.isoformat()}"
     log.write_text(released(log.read_text(encoding="utf-8"), heading, notes), encoding="utf-8")
     for entry in entries(root):
         entry.unlink()
+    full_test.write_note(root)  # the version alone has changed since the tests ran
 
 
 def commit(root: Path, version: str, notes: str) -> None:

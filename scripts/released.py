@@ -23,15 +23,15 @@ class ReleasedModels:
         return cls(tag, root) if tag else None
 
     def has_file(self, path: str) -> bool:
-        """Say whether a file was in that release."""
+        """Return whether a file was in that release."""
         return file_at(self.tag, path, self._root) is not None
 
     def has_model(self, app: str, model: str) -> bool:
-        """Say whether its code knows a table."""
+        """Return whether its code knows a table."""
         return model.lower() in self._models(app)
 
     def has_field(self, app: str, model: str, field: str) -> bool:
-        """Say whether its code reads or writes a column, by the name of the field or of the column."""
+        """Return whether its code reads or writes a column, by the name of the field or of the column."""
         fields = self._models(app).get(model.lower(), set())
         return field in fields or (field.endswith("_id") and field.removesuffix("_id") in fields)
 
@@ -41,7 +41,7 @@ class ReleasedModels:
         return self.has_field(app, model, column)
 
     def has_table(self, table: str) -> bool:
-        """Say whether its code knows a table, as the database calls it."""
+        """Return whether its code knows a table, as the database calls it."""
         app, _, model = table.partition("_")
         return self.has_model(app, model)
 

@@ -19,7 +19,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def is_counted(path: str) -> bool:
-    """Say whether a file is source that people write: migrations are made by a program."""
+    """Return whether a file is source that people write: migrations are made by a program."""
     parts = PurePosixPath(path).parts
     return path in (CONTRACTS, BREACHES) or (
         parts[0] in PACKAGES and "migrations" not in parts and path.endswith((".py", ".sql"))

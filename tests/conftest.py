@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -21,12 +19,20 @@ from hypothesis import settings as hypothesis_settings
 from tests import leftovers, services
 from tests.caller import Caller
 from tests.factories import new_account, new_caller  # noqa: F401  # for tests
+from tests.preloaded import OURS, Child, Program, start_module
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 # No example fails for being slow: the machine may stand still for seconds.
-hypothesis_settings.register_profile("evalsvc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-hypothesis_settings.load_profile("evalsvc")
+for profile, examples in (("short", 25), ("full", 200)):
+    hypothesis_settings.register_profile(
+        profile, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw few examples in each build, and many in `make test-full`."""
+    hypothesis_settings.load_profile("full" if config.getoption("--full") else "short")
 
 
 def pytest_collection() -> None:
@@ -105,22 +111,21 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [process for process in processes if lives(process)]
 
 
-def start_worker(
-    *queues: str, pool: str = "prefork", concurrency: int = 2, python: str = sys.executable, folder: Path = CHECKOUT
-) -> subprocess.Popen[bytes]:
+def start_worker(*queues: str, pool: str = "prefork", concurrency: int = 2, program: Program = OURS) -> Child:
     """Start a real Celery worker in its own process group and wait until it takes work."""
     log = Path(os.environ["EVALSVC_HOME"]) / f"worker-{uuid.uuid4().hex[:8]}.log"
     name = f"{'-'.join(queues)}-{uuid.uuid4().hex[:6]}@tests"
-    command = [python, "-m", "celery", "-A", "evalsvc.celery", "worker", "-Q", ",".join(queues), "-P", pool]
-    command += ["-c", str(concurrency), "-n", name, "--without-mingle", "--without-gossip", "-l", "INFO"]
+    options = ["-A", "evalsvc.celery", "worker", "-Q", ",".join(queues), "-P", pool, "-c", str(concurrency), "-n", name]
     with log.open("wb") as out:
-        worker = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, start_new_session=True)
+        worker = start_module(
+            "celery", *options, "--without-mingle", "--without-gossip", "-l", "INFO", out=out, program=program
+        )
     wait_until(lambda: b" ready." in log.read_bytes() or worker.poll() is not None)
     assert worker.poll() is None, log.read_text()
     return worker
 
 
-def stop_group(process: subprocess.Popen[bytes], sig: int = signal.SIGKILL) -> None:
+def stop_group(process: Child, sig: int = signal.SIGKILL) -> None:
     """End a process and everything it started."""
     try:
         os.killpg(process.pid, sig)
@@ -167,7 +172,7 @@ def forget_messages() -> None:
 
 
 @pytest.fixture(scope="module")
-def worker() -> Iterator[subprocess.Popen[bytes]]:
+def worker() -> Iterator[Child]:
     """A real worker for the cpu and system queues, for a file all of whose tests ask for one."""
     forget_messages()
     process = start_worker("cpu", "system")
@@ -175,23 +180,25 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
     stop_group(process)
 
 
-LONGEST_FIRST = {
-    *("benchmarks/test_growth.py", "benchmarks/test_run.py", "benchmarks/test_waiting.py"),
-    *("browser/test_admin_axe.py", "browser/test_policy.py", "console/test_every_page.py"),
-    *("cli/test_import_large.py", "cli/test_import_patronus.py"),
-    *("contract/test_patronus_api_retries.py", "contract/test_schemathesis.py"),
-    *("faults/test_computing.py", "faults/test_experiments.py", "faults/test_judging.py", "growth/test_migration.py"),
-    *("ops/test_backup.py", "ops/test_bootstrap.py", "ops/test_demo_experiment.py", "ops/test_operations_page.py"),
-    *("ops/test_up_end_to_end.py", "scripts/test_layout.py"),
-}
-"""Files of about a minute or more each, with the folder that each is in."""
 SLOW_FIRST = ("benchmarks", "faults", "contract", "cli", "scripts", "growth", "ops", "browser", "docs", "evaluators")
 """Folders whose tests take seconds each: begun last, all processes but one would wait at the end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the switch that `make deploy-test` sets."""
+    """Add the switches of `make deploy-test` and `make test-full`."""
     parser.addoption("--deploy", action="store_true", help="run the tests that are marked deploy, and no others")
+    parser.addoption("--full", action="store_true", help="run slow tests and property tests, and no others")
+
+
+def is_selected(item: pytest.Item, config: pytest.Config) -> bool:
+    """Return whether a test belongs to this run. A slow test whose file is named on the command line does."""
+    deploys = item.get_closest_marker("deploy") is not None
+    if deploys or config.getoption("--deploy"):
+        return deploys and config.getoption("--deploy")
+    is_slow = item.get_closest_marker("slow") is not None
+    if config.getoption("--full"):
+        return is_slow or item.get_closest_marker("hypothesis") is not None
+    return not is_slow or any(item.path.name in argument for argument in config.args)
 
 
 @pytest.hookimpl(trylast=True)
@@ -200,13 +207,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     The worker would work off what those leave waiting. Within each part the order stays random.
     """
-    deploys = config.getoption("--deploy")
-    if left := [item for item in items if (item.get_closest_marker("deploy") is not None) != deploys]:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
-    items.sort(
-        key=lambda item: ("/".join(item.path.parts[-2:]) not in LONGEST_FIRST, item.path.parent.name not in SLOW_FIRST)
-    )
+    if others := [item for item in items if not is_selected(item, config)]:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if is_selected(item, config)]
+    items.sort(key=lambda item: item.path.parent.name not in SLOW_FIRST)
     asking = [item for item in items if "worker" in fixtures_of(item)]
     paths = {item.path for item in asking}
     if others := [item.nodeid for item in items if item.path in paths and "worker" not in fixtures_of(item)]:

@@ -86,6 +86,7 @@ def start() -> None:
     """Start PostgreSQL and Valkey, migrated, and set Django up."""
     from benchmarks.stack import copy_template
     from evalsvc.local.embedded.throwaway import throwaway
+    from tests import preloaded
 
     global servers
     home = _new_home()
@@ -98,6 +99,8 @@ def start() -> None:
 
     django.setup()
     look_through_static_files_once()
+    preloaded.preloaded = preloaded.Preloaded(os.environ)
+    _stack.callback(preloaded.preloaded.stop)
     # Threads of this process must not report, after pytest's summary, that the servers are gone.
     _stack.callback(logging.disable)
 

@@ -5,39 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
 from evalsvc.local.supervisor.roster import listen_on_free_port
-from tests.conftest import CHECKOUT, stop_group, wait_until
+from tests.conftest import stop_group, wait_until
+from tests.preloaded import OURS, Child, Program, start_module
 
-Program = tuple[str, Path]
-"""A Python, and the folder that the product is in."""
-OURS: Program = (sys.executable, CHECKOUT)
 CONFIGURED = ("-c", "evalsvc/ops/gunicorn_conf.py")
 
 
 def start_web(
     listener: socket.socket, log: Path, options: Sequence[str], program: Program = OURS, /, **env: str
-) -> subprocess.Popen[bytes]:
+) -> Child:
     """Start gunicorn on a bound socket, in a session of its own."""
-    command = [
-        program[0],
-        "-m",
-        "gunicorn",
-        *options,
-        "-b",
-        f"fd://{listener.fileno()}",
-        "evalsvc.wsgi:application",
-    ]
+    number = listener.fileno()
+    arguments = [*options, "-b", f"fd://{number}", "evalsvc.wsgi:application"]
     with log.open("ab") as out:
-        return subprocess.Popen(
-            command, cwd=program[1], env=os.environ | env, stdout=out, stderr=out, start_new_session=True,
-            pass_fds=[listener.fileno()],
-        )  # fmt: skip
+        return start_module("gunicorn", *arguments, out=out, env=os.environ | env, program=program, files=[number])
 
 
 def answers(url: str) -> bool:

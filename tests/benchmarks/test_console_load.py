@@ -6,8 +6,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from benchmarks.console_load import GOAL_QUERIES
 from tests.conftest import CHECKOUT
+
+pytestmark = pytest.mark.slow
 
 
 def test_pages_are_opened_and_answer() -> None:

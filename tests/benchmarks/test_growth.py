@@ -12,6 +12,8 @@ from benchmarks import growth_hosts
 from benchmarks.figures import figure
 from tests.conftest import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(600)
 def test_growth_has_every_figure_and_loses_nothing() -> None:

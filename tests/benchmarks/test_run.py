@@ -23,7 +23,7 @@ from benchmarks.versions import NOW, PARENT, NoSuchVersion, Side, checkout, name
 from evalsvc.local.supervisor.roster import WORKERS
 from tests.conftest import CHECKOUT, alive, stop_group, wait_until
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 
 BENCH = [sys.executable, "-m", "benchmarks"]
 TINY = parser("", deadline=500).parse_args(["--tiny"])

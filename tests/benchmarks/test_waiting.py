@@ -10,6 +10,8 @@ import pytest
 
 from tests.conftest import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 WAITING = [sys.executable, "-m", "benchmarks.waiting", "--tiny", "--deadline", "400"]
 
 

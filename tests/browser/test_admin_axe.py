@@ -14,6 +14,8 @@ from tests.attacks.belongings import Belongings, belongings
 from tests.browser.conftest import Browser
 from tests.browser.console.conftest import sign_in_by_cookie
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["belongings"]
 
 AXE = AXE_FILE_PATH.read_text(encoding="utf-8")

@@ -11,6 +11,8 @@ from tests.admin.rows import addresses
 from tests.browser.conftest import Browser
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["admin", "operator"])
 def person(request: pytest.FixtureRequest, alice: Caller) -> Any:

@@ -16,6 +16,8 @@ from tests.cli.exported import annotation, graded, item, score
 from tests.cli.importing import results, write_lines
 from tests.conftest import CHECKOUT, wait_until
 
+pytestmark = pytest.mark.slow
+
 MEGABYTE = 1 << 20
 MOST_MEMORY = 200 * MEGABYTE
 WORDS = "because of that " * 1300  # 20 kB

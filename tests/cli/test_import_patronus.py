@@ -17,6 +17,8 @@ from tests.cli.tools import old_service, result_of, run_command, start_command
 from tests.conftest import Caller, findings, wait_until
 from tests.factories import ok
 
+pytestmark = pytest.mark.slow
+
 N_ROWS, N_LABELS = 10_000, 500
 
 

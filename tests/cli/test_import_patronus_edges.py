@@ -15,6 +15,8 @@ from tests.cli.tools import OldService, environment, old_service, result_of, run
 from tests.conftest import Caller
 from tests.factories import make_profile, new_caller, ok
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def old() -> Iterator[OldService]:

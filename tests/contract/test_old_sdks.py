@@ -16,7 +16,7 @@ from tests.telemetry.otlp import n_logs, n_spans
 from tests.telemetry.receiving import receiving
 
 # The first run makes the environments, at whatever pace the index has.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

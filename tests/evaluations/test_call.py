@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.wire import request as calls
@@ -18,7 +18,6 @@ from evalsvc.rest.problems import Invalid
 from evaluators.base import Passage
 from tests.conftest import Caller
 
-quick = settings(deadline=None, max_examples=100)
 ONE = {"evaluator": "exact-match"}
 
 
@@ -32,7 +31,6 @@ def pointers(**fields: Any) -> set[str]:
     return {error.pointer for error in raised.value.errors}
 
 
-@quick
 @given(st.lists(st.one_of(st.none(), st.just(""), st.just(False), st.just([]), st.text())))
 def test_the_first_that_was_sent_counts_even_when_it_is_empty(values: list[Any]) -> None:
     sent = [value for value in values if value is not None]
@@ -168,19 +166,16 @@ def test_the_limits_themselves_are_accepted() -> None:
     assert (len(found.wanted), len(found.sample.contexts or ())) == (50, 50)
 
 
-@quick
 @given(st.integers(0, 2**63 - 1))
 def test_every_id_of_a_row_is_one(number: int) -> None:
     assert is_bigint(str(number))
 
 
-@quick
 @given(st.one_of(st.integers(2**63, 2**80), st.integers(-(2**70), -1)))
 def test_numbers_that_fit_no_column_are_no_ids(number: int) -> None:
     assert not is_bigint(str(number))
 
 
-@quick
 @given(st.text(max_size=25))
 def test_a_text_that_is_an_id_can_be_stored(text: str) -> None:
     if is_bigint(text):
@@ -192,7 +187,6 @@ def test_what_python_takes_for_a_number_is_no_id(text: str) -> None:
     assert not is_bigint(text)
 
 
-@quick
 @given(st.uuids())
 def test_every_uuid_is_one(value: uuid.UUID) -> None:
     assert read_uuid(str(value)) == read_uuid(value.hex) == value
@@ -203,14 +197,12 @@ def test_other_texts_are_no_uuids(text: str) -> None:
     assert read_uuid(text) is None
 
 
-@quick
 @given(st.integers(0, 2**63 - 1), st.binary(max_size=200))
 def test_a_fingerprint_fits_its_column_and_is_repeatable(account_id: int, body: bytes) -> None:
     assert 0 <= fingerprint(account_id, body) < 2**63
     assert fingerprint(account_id, body) == fingerprint(account_id, body)
 
 
-@quick
 @given(st.integers(0, 2**63 - 2), st.binary(max_size=200))
 def test_accounts_and_bodies_have_fingerprints_of_their_own(account_id: int, body: bytes) -> None:
     found = {fingerprint(account_id, body), fingerprint(account_id + 1, body), fingerprint(account_id, body + b" ")}

@@ -158,7 +158,7 @@ def test_equal_and_different_part_the_rows_in_two(
 
 
 @given(filters=FILTERS, limit=st.integers(1, 7))
-@settings(some, max_examples=4)
+@settings(some)
 def test_pages_are_the_whole_list(
     caller: Caller, rows: list[dict[str, Any]], filters: list[dict[str, Any]], limit: int
 ) -> None:
@@ -177,7 +177,7 @@ def test_pages_are_the_whole_list(
 
 
 @given(filters=FILTERS)
-@settings(some, max_examples=4)
+@settings(some)
 def test_no_filter_lets_a_stranger_see_anything(caller: Caller, charlie: Caller, filters: list[dict[str, Any]]) -> None:
     assert search(charlie, filters=filters)["evaluations"] == []
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -95,13 +95,11 @@ def require_sound(family: Family, effective: Settings) -> None:
 
 @pytest.mark.parametrize("family", families(), ids=lambda family: family.name)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_settings_are_refused_or_run(family: Family, data: st.DataObject) -> None:
     require_refused_or_run(family, data.draw(objects(family.settings_schema)))  # type: ignore[arg-type]
 
 
 @given(check=CHECKS)
-@settings(max_examples=300, deadline=None)
 def test_any_check_of_one_s_own_is_refused_or_run(check: Settings) -> None:
     require_refused_or_run(get_family("custom"), check)
 

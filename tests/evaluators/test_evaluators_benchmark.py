@@ -15,6 +15,8 @@ import pytest
 from benchmarks.evaluators import sample_of, subjects, text_of
 from benchmarks.rules import DOCUMENTS, SUPPORT, measured_rules
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import evaluators
@@ -288,7 +288,6 @@ values = st.fixed_dictionaries(
 
 @each_evaluator
 @given(given_values=values)
-@settings(max_examples=25, deadline=None)
 def test_any_text_gives_a_sound_score(
     family: Family, spec: EvaluatorSpec, profile: ManagedProfile, given_values: dict[str, object]
 ) -> None:

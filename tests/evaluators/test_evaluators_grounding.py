@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.grounding.claims import find_names, find_numbers, negated
@@ -163,7 +163,6 @@ def test_evidence_counts_words_that_stand_together() -> None:
     contexts=st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=120).map(" ".join), max_size=3),
     asked=st.lists(st.sampled_from("abcdefghz"), max_size=9, unique=True),
 )
-@settings(max_examples=60, deadline=None)
 def test_counting_by_bits_is_counting(contexts: list[str], asked: list[str]) -> None:
     passages = []
     for words in map(str.split, contexts):

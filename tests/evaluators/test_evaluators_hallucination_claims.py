@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, Score
@@ -241,7 +241,6 @@ texts = st.lists(words, max_size=30).map(" ".join)
 
 
 @given(output=texts, contexts=st.lists(texts, min_size=1, max_size=4), random=st.randoms())
-@settings(max_examples=80, deadline=None)
 def test_scores_are_in_range_whatever_the_order_of_the_contexts(
     output: str, contexts: list[str], random: object
 ) -> None:

@@ -6,7 +6,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evaluators.families.retrieval.hallucination import DEFAULT_THRESHOLD
@@ -34,7 +34,6 @@ texts = st.lists(words, max_size=30).map(" ".join)
 
 
 @given(output=texts, contexts=st.lists(texts, max_size=4), question=texts)
-@settings(max_examples=150, deadline=None)
 def test_scores_are_in_range(output: str, contexts: list[str], question: str) -> None:
     found = score(output, *contexts, question=question)
     assert math.isfinite(found.value)
@@ -43,7 +42,6 @@ def test_scores_are_in_range(output: str, contexts: list[str], question: str) ->
 
 
 @given(output=texts, contexts=st.lists(texts, max_size=3), more=texts)
-@settings(max_examples=150, deadline=None)
 def test_more_context_never_lowers_the_score(output: str, contexts: list[str], more: str) -> None:
     # A context that denies what is said, or says what is denied, speaks against it.
     assume(not any(any(negated(split_words(text))) for text in (output, *contexts, more)))
@@ -51,7 +49,6 @@ def test_more_context_never_lowers_the_score(output: str, contexts: list[str], m
 
 
 @given(output=texts, contexts=st.lists(texts, min_size=2, max_size=5), random=st.randoms())
-@settings(max_examples=80, deadline=None)
 def test_the_order_of_the_contexts_changes_nothing(output: str, contexts: list[str], random: object) -> None:
     shuffled = [*contexts]
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -59,7 +56,6 @@ def test_the_order_of_the_contexts_changes_nothing(output: str, contexts: list[s
 
 
 @given(output=texts, context=texts, more=texts)
-@settings(max_examples=80, deadline=None)
 def test_another_sentence_never_makes_up_for_a_bad_one(output: str, context: str, more: str) -> None:
     assert not score(f"{output}. Quux zanzibar.\n{more}", context).passed
 

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, FailedForNow, JSONValue
@@ -55,14 +55,12 @@ ATTACKS = st.one_of(
 
 
 @given(output=ATTACKS, contexts=st.lists(ATTACKS, max_size=4))
-@settings(max_examples=400, deadline=None)
 def test_decoding_the_message_gives_exactly_the_data(output: str, contexts: list[str]) -> None:
     asked = made(("MODEL OUTPUT", output), ("RETRIEVED CONTEXT", contexts))
     assert data_of(asked) == {"MODEL OUTPUT": whole(output), "RETRIEVED CONTEXT": list(map(whole, contexts))}
 
 
 @given(output=ATTACKS, contexts=st.lists(ATTACKS, max_size=4))
-@settings(max_examples=400, deadline=None)
 def test_the_boundary_stands_only_where_we_wrote_it(output: str, contexts: list[str]) -> None:
     empty = made(("MODEL OUTPUT", ""), ("RETRIEVED CONTEXT", []))
     asked = made(("MODEL OUTPUT", output), ("RETRIEVED CONTEXT", contexts))
@@ -76,7 +74,6 @@ def test_the_boundary_stands_only_where_we_wrote_it(output: str, contexts: list[
 
 
 @given(text=ATTACKS)
-@settings(max_examples=300, deadline=None)
 def test_data_are_one_line_that_can_be_sent_and_seen(text: str) -> None:
     written = literal(text)
     written.encode("utf-8")

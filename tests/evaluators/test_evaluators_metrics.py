@@ -6,7 +6,7 @@ import math
 
 import pytest
 import sacrebleu
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
@@ -74,7 +74,6 @@ TEXT = st.text(alphabet="ab c.,-1é漢\n&", max_size=60)
 
 
 @given(TEXT, TEXT)
-@settings(max_examples=100, deadline=None)
 def test_bleu_equals_sacrebleu(output: str, gold: str) -> None:
     # Of two blank texts the library says 0; here nothing was to be said, and nothing was.
     library = 1.0 if not output.split() and not gold.split() else sacrebleu.sentence_bleu(output, [gold]).score / 100
@@ -210,7 +209,6 @@ def test_it_says_why(metric: str, settings_: dict[str, JSONValue], says: str) ->
 
 
 @given(st.text(max_size=50), st.text(max_size=50), st.sampled_from(METRICS))
-@settings(max_examples=150, deadline=None)
 def test_every_metric_stays_in_its_range(output: str, gold: str, metric: str) -> None:
     value = score(metric, output, gold).value
     assert math.isfinite(value)
@@ -218,7 +216,6 @@ def test_every_metric_stays_in_its_range(output: str, gold: str, metric: str) ->
 
 
 @given(st.text(max_size=50), st.sampled_from(["rouge1", "rouge2", "rougeL", "squad_em", "squad_f1"]))
-@settings(max_examples=60, deadline=None)
 def test_symmetric_metrics_do_not_care_which_is_gold(text: str, metric: str) -> None:
     assert score(metric, text, "a b c").value == pytest.approx(score(metric, "a b c", text).value)
 
@@ -259,7 +256,6 @@ def test_the_longest_request_is_scored(metric: str, one: str, other: str) -> Non
 
 
 @given(TEXT, TEXT)
-@settings(max_examples=60, deadline=None)
 def test_chrf_equals_sacrebleu(output: str, gold: str) -> None:
     library = 1.0 if not output.split() and not gold.split() else sacrebleu.sentence_chrf(output, [gold]).score / 100
     assert score("chrf", output, gold).value == pytest.approx(library)

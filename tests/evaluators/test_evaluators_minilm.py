@@ -75,6 +75,7 @@ COMPANY = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor", ["", "Haswell", "Prescott"])
 def test_a_vector_of_numpy_does_not_depend_on_its_company(processor: str) -> None:
     environment = {**os.environ, **({"OPENBLAS_CORETYPE": processor} if processor else {})}
@@ -94,6 +95,7 @@ def test_a_text_that_repeats_has_the_same_vector() -> None:
     assert not np.array_equal(other, alone)
 
 
+@pytest.mark.slow
 def test_eight_threads_get_the_bits_of_one() -> None:
     alone = minilm.embed(TEXTS)
     with ThreadPoolExecutor(8) as pool:

@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
@@ -75,13 +75,11 @@ def test_thai_characters_count_one_by_one_with_their_marks() -> None:
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=100))
-@settings(max_examples=150, deadline=None)
 def test_ascii_words_equal_those_of_rouge_score(text: str) -> None:
     assert tokenize(text) == ASCII_LIBRARY._tokenizer.tokenize(text)
 
 
 @given(st.text(max_size=100))
-@settings(max_examples=150, deadline=None)
 def test_words_hold_no_space_and_no_capitals(text: str) -> None:
     for word in tokenize(text):
         assert word.split() == [word]
@@ -111,7 +109,6 @@ def test_lcs_by_hand(left: str, right: str, length: int) -> None:
 
 
 @given(WORDS, WORDS)
-@settings(max_examples=200, deadline=None)
 def test_lcs_equals_the_table(left: list[str], right: list[str]) -> None:
     assert lcs_length(left, right) == table_lcs(left, right)
 
@@ -125,7 +122,6 @@ def test_lcs_equals_the_table_beyond_one_machine_word(seed: int) -> None:
 
 
 @given(WORDS, WORDS)
-@settings(max_examples=60, deadline=None)
 def test_lcs_is_symmetric_and_bounded(left: list[str], right: list[str]) -> None:
     found = lcs_length(left, right)
     assert found == lcs_length(right, left)
@@ -133,7 +129,6 @@ def test_lcs_is_symmetric_and_bounded(left: list[str], right: list[str]) -> None
 
 
 @given(WORDS)
-@settings(max_examples=40, deadline=None)
 def test_lcs_with_itself_is_everything(words: list[str]) -> None:
     assert lcs_length(words, words) == len(words)
 
@@ -148,7 +143,6 @@ def test_lcs_does_not_change_its_arguments() -> None:
 
 
 @given(st.text(alphabet="abc .", max_size=80), st.text(alphabet="abc .", max_size=80))
-@settings(max_examples=100, deadline=None)
 def test_rouge_equals_the_library(output: str, gold: str) -> None:
     theirs = LIBRARY.score(gold, output)
     said, wanted = tokenize(output), tokenize(gold)
@@ -163,7 +157,6 @@ def test_rouge_equals_the_library(output: str, gold: str) -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(max_examples=60, deadline=None)
 def test_rouge_equals_the_library_on_any_script(output: str, gold: str) -> None:
     theirs = LIBRARY.score(gold, output)["rougeL"]
     ours = rouge_l(tokenize(output), tokenize(gold))
@@ -195,7 +188,6 @@ def test_rouge_l_declines_a_table_that_is_too_large(monkeypatch: pytest.MonkeyPa
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
-@settings(max_examples=100, deadline=None)
 def test_overlap_is_a_harmonic_mean(common: int, more_said: int, more_wanted: int) -> None:
     found = overlap(common, common + more_said, common + more_wanted)
     exact = Fraction(2 * common, 2 * common + more_said + more_wanted) if common else Fraction(0)
@@ -235,7 +227,6 @@ def test_squad_f1_keeps_precision_and_recall() -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(max_examples=100, deadline=None)
 def test_an_exact_match_has_full_f1(output: str, gold: str) -> None:
     if squad_exact(output, gold):
         assert squad_f1(output, gold).f1 == 1.0

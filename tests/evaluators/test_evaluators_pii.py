@@ -10,7 +10,7 @@ import sys
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.base import JSONValue
@@ -49,7 +49,6 @@ def test_full_width_text_keeps_its_offsets() -> None:
 
 
 @given(st.text(max_size=100))
-@settings(max_examples=200, deadline=None)
 def test_reading_in_ascii_moves_no_character(text: str) -> None:
     assert len(plain(text)) == len(text)
 
@@ -65,7 +64,6 @@ def test_several_findings_come_in_reading_order() -> None:
 
 
 @given(st.lists(st.sampled_from([marked(text)[0] for _, text in FOUND] + LEFT_ALONE), max_size=6))
-@settings(max_examples=150, deadline=None)
 def test_findings_never_overlap(parts: list[str]) -> None:
     text = " ; ".join(parts)
     findings = find_entities(text)

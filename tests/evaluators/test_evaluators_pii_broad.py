@@ -7,7 +7,7 @@ import tracemalloc
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators import minilm
@@ -154,7 +154,6 @@ def test_hostile_lengths_are_searched_for_addresses_in_linear_steps(unit: str) -
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=100, deadline=None)
 def test_every_word_has_features_that_the_head_knows(text: str) -> None:
     words = words_of(text)
     assert all(0 <= number < N_FEATURES for numbers in features_of(text, words) for number in numbers)
@@ -175,7 +174,6 @@ def test_a_word_without_end_is_read_in_part() -> None:
 
 
 @given(st.text(alphabet="aB .\n", max_size=2_000))
-@settings(max_examples=60, deadline=None)
 def test_windows_cover_the_text_and_are_short(text: str) -> None:
     windows = list(person.name_windows(text))
     assert "".join(text[start:end] for start, end in windows) == text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, JSONValue, Score, effective_settings
@@ -82,7 +82,6 @@ def test_padding_hides_nothing(entity: Entity, text: str) -> None:
 
 
 @given(st.text(alphabet="a1*_`~ \u200b\u00ad\ufe0f好@.-", max_size=60))
-@settings(max_examples=300, deadline=None)
 def test_a_reading_moves_no_character(text: str) -> None:
     reading = read(text)
     assert len(reading.words) == len(reading.digits) == len(reading.labels)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import sacrebleu
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
@@ -20,7 +20,6 @@ WORDS = st.lists(
     st.sampled_from(["the", "a", "cat", "dog", "sat", "on", "mat", "hat", "big", "red"]), min_size=1, max_size=9
 ).map(" ".join)
 GOLDS = st.lists(WORDS, min_size=2, max_size=4)
-quick = settings(max_examples=60, deadline=None)
 
 
 def metric(name: str, output: Any, golds: list[Any]) -> Score:
@@ -31,7 +30,6 @@ def match(mode: str, output: Any, golds: Any) -> Score:
     return ExactMatch().score(make_sample(output=output, golds=golds), {"mode": mode})
 
 
-@quick
 @given(WORDS, GOLDS)
 def test_bleu_and_chrf_take_all_references_as_sacrebleu_does(output: str, golds: list[str]) -> None:
     bleu, chrf = metric("bleu", output, golds), metric("chrf", output, golds)
@@ -42,7 +40,6 @@ def test_bleu_and_chrf_take_all_references_as_sacrebleu_does(output: str, golds:
     assert bleu.extra["references"] == chrf.extra["references"] == len(golds)
 
 
-@quick
 @given(WORDS, GOLDS, st.sampled_from(["rouge1", "rouge2", "rougeL"]))
 def test_rouge_takes_the_nearest_reference_as_score_multi_does(output: str, golds: list[str], name: str) -> None:
     found = metric(name, output, golds)
@@ -56,7 +53,6 @@ def test_rouge_takes_the_nearest_reference_as_score_multi_does(output: str, gold
     assert metric(name, output, [nearest]).value == found.value
 
 
-@quick
 @given(WORDS, GOLDS, st.sampled_from(["squad_em", "squad_f1", "levenshtein"]))
 def test_the_others_take_the_best(output: str, golds: list[str], name: str) -> None:
     singly = [metric(name, output, [gold]) for gold in golds]

@@ -7,7 +7,7 @@ from typing import Any
 
 import ir_measures
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, Field, JSONValue, Lane, ManagedProfile, Passage, Sample, Score
@@ -174,7 +174,6 @@ TEXTS = st.lists(st.sampled_from("abcdef"), max_size=8, unique=True)
 
 
 @given(TEXTS, TEXTS, st.sampled_from(sorted(METRICS)))
-@settings(max_examples=80, deadline=None)
 def test_without_edges_it_equals_the_library(contexts: list[str], gold: list[str], metric: str) -> None:
     found = measure(metric, ranked([*map(Passage, contexts)], [*map(Passage, gold)]))
     if not set(contexts) & set(gold):
@@ -210,7 +209,6 @@ GRADED = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 4), min_siz
     GRADED,
     st.sampled_from([None, 1, 3, 10]),
 )
-@settings(max_examples=80, deadline=None)
 def test_graded_metrics_equal_trec_eval(contexts: list[str], grades: dict[str, int], k: int | None) -> None:
     sample = make_sample(contexts=[{"id": name} for name in contexts], gold_contexts=grades)
     run = {"q": {name: float(len(contexts) - index) for index, name in enumerate(contexts)}}
@@ -223,7 +221,6 @@ def test_graded_metrics_equal_trec_eval(contexts: list[str], grades: dict[str, i
 
 # Haystack 2.31 credits a passage that is retrieved twice twice, and its nDCG is then above 1.
 @given(st.lists(st.sampled_from("abcdefghxyz"), min_size=1, max_size=11, unique=True), GRADED)
-@settings(max_examples=80, deadline=None)
 def test_they_equal_haystacks_evaluators(contexts: list[str], grades: dict[str, int]) -> None:
     from haystack import Document
     from haystack.components import evaluators as haystack

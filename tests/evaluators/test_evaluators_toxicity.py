@@ -12,7 +12,7 @@ import textwrap
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from profanity_check import predict_prob
 
@@ -168,7 +168,6 @@ def test_windows_cover_the_text_and_are_bounded(length: int, unit: str) -> None:
 
 
 @given(st.text(alphabet="ab \n😀", min_size=1, max_size=3_000))
-@settings(max_examples=60, deadline=None)
 def test_windows_leave_no_character_out(text: str) -> None:
     covered = [False] * len(text)
     for start, end in split_windows(text):
@@ -185,7 +184,6 @@ def test_windows_cut_at_spaces() -> None:
 
 
 @given(st.text(alphabet="aB. \n!", min_size=1, max_size=1_500))
-@settings(max_examples=100, deadline=None)
 def test_passages_leave_out_only_blanks(text: str) -> None:
     rest = list(text)
     for start, end in split_passages(text):
@@ -252,7 +250,6 @@ def test_it_says_why(text: str, beginning: str, ending: str) -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=60, deadline=None)
 def test_any_text_is_scored_in_range_or_refused(text: str) -> None:
     try:
         found = score(text)

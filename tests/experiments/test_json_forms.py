@@ -30,7 +30,7 @@ def paths_in(value: Any) -> Iterator[list[str]]:
 
 
 @given(st.lists(values, min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(derandomize=True)
 def test_whatever_a_value_has_may_lie_there(seen: list[Any]) -> None:
     schema = schema_of(*seen)
     nowhere = [path for value in seen for path in paths_in(value) if not SchemaReader().at(Node(schema, schema), path)]
@@ -38,7 +38,7 @@ def test_whatever_a_value_has_may_lie_there(seen: list[Any]) -> None:
 
 
 @given(st.lists(values, min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(derandomize=True)
 def test_specimens_satisfy_the_schema(seen: list[Any]) -> None:
     schema = schema_of(*seen)
     try:

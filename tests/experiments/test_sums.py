@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connections
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.experiments.inference.estimates.figures import sums_of_row
@@ -79,13 +79,11 @@ def largest_errors(rows: Sequence[Row]) -> dict[str, float]:
     return {name: len(pairs) * EPSILON * math.fsum(map(abs, found)) for name, found in products.items()}
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows_of(EXACT))
 def test_the_database_and_python_keep_the_same(rows: list[Row]) -> None:
     assert in_database(rows) == by_hand(rows)
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows_of(ROUNDED))
 def test_they_differ_by_no_more_than_rounding(rows: list[Row]) -> None:
     stored, counted = in_database(rows), by_hand(rows)
@@ -98,7 +96,6 @@ def test_they_differ_by_no_more_than_rounding(rows: list[Row]) -> None:
             assert abs(getattr(sums, name) - getattr(other, name)) <= error, name
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(rows_of(EXACT), min_size=1, max_size=4))
 def test_parts_add_up_to_the_whole(parts: list[list[Row]]) -> None:
     whole = in_database([row for part in parts for row in part])

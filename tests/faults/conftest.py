@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -20,7 +18,8 @@ import pytest
 from django.db import connections
 
 from evalsvc.local.supervisor.roster import listen_on_free_port
-from tests.conftest import CHECKOUT, Caller, forget_messages, start_worker, stop_group, wait_until
+from tests.conftest import Caller, forget_messages, start_worker, stop_group, wait_until
+from tests.preloaded import Child, start_module
 from tests.serving import answers, start_web
 
 WEB_OPTIONS = ("-k", "gthread", "-w", "1", "--threads", "16", "--no-control-socket", "--log-level", "error")
@@ -32,9 +31,9 @@ class Service:
 
     servers: Any
     port: int
-    web: subprocess.Popen[bytes]
-    worker: subprocess.Popen[bytes]
-    beat: subprocess.Popen[bytes]
+    web: Child
+    worker: Child
+    beat: Child
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def supervise(self) -> None:
@@ -68,11 +67,10 @@ class Service:
         connections.close_all()  # this process' own, which a killed PostgreSQL has cut
 
 
-def start_beat() -> subprocess.Popen[bytes]:
+def start_beat() -> Child:
     schedule = Path(os.environ["EVALSVC_HOME"]) / f"beat-{uuid.uuid4().hex[:6]}"
-    command = [sys.executable, "-m", "celery", "-A", "evalsvc.celery", "beat", "-s", str(schedule), "--pidfile="]
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=CHECKOUT, stdout=quiet, stderr=quiet, start_new_session=True)
+    with Path(os.devnull).open("wb") as out:
+        return start_module("celery", "-A", "evalsvc.celery", "beat", "-s", str(schedule), "--pidfile=", out=out)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -20,6 +19,7 @@ from benchmarks.stub_llm import RunningStub, running_stub
 from tests.conftest import Caller, forget_messages, start_worker, stop_group, wait_until
 from tests.experiments.conftest import live, ok, recounted
 from tests.faults.conftest import start_beat
+from tests.preloaded import Child
 
 N_RUNNERS, N_SCHEDULERS, MICRO_BATCH = 4, 2, 10
 WORKER = {"EVALSVC_EXPERIMENT_UNIT_RUNNERS": str(N_RUNNERS), "EVALSVC_EXPERIMENT_LEASE_SECONDS": "2"}
@@ -31,8 +31,8 @@ class Crew:
     """A worker for experiments and a beat; as under the supervisor, what ends is started again."""
 
     servers: Any
-    worker: subprocess.Popen[bytes]
-    beat: subprocess.Popen[bytes]
+    worker: Child
+    beat: Child
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def supervise(self) -> None:

@@ -18,6 +18,8 @@ from tests.faults.conftest import Service
 from tests.faults.experiment_tools import MODELS, check_whole, running_crew, wait_for
 from tests.tenancy.shapes import TABLES
 
+pytestmark = pytest.mark.slow
+
 N_EXAMPLES = 60
 N_REQUESTS = 60
 

@@ -25,6 +25,8 @@ from tests.evaluations.bulk.shapes import BATCH
 from tests.faults.conftest import WEB_OPTIONS, Service
 from tests.serving import answers, start_web
 
+pytestmark = pytest.mark.slow
+
 N_SAMPLES = 1000
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 import uuid
@@ -20,6 +19,9 @@ from tests.conftest import forget_messages, new_caller, start_worker, stop_group
 from tests.factories import make_connection
 from tests.faults.conftest import start_beat
 from tests.faults.experiment_tools import repair
+from tests.preloaded import Child
+
+pytestmark = pytest.mark.slow
 
 N, CONFIGS = 20, {"a": 0, "b b": 0, "c c c": 0}
 N_PAIRS = 3 * N
@@ -32,8 +34,8 @@ class Judges:
     """A worker for judges and a beat; what ends is started again."""
 
     servers: Any
-    worker: subprocess.Popen[bytes]
-    beat: subprocess.Popen[bytes]
+    worker: Child
+    beat: Child
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def supervise(self) -> None:
@@ -44,7 +46,7 @@ class Judges:
                 self.beat = start_beat()
 
 
-def start_judges() -> subprocess.Popen[bytes]:
+def start_judges() -> Child:
     return start_worker("judge", "system", pool="threads")
 
 

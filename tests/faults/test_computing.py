@@ -15,6 +15,8 @@ from evalsvc.evaluations.models import Evaluation
 from tests.conftest import Caller, findings, wait_until
 from tests.faults.conftest import Service
 
+pytestmark = pytest.mark.slow
+
 SLOW = r"(?s)(?:.?){900}\pN{30}"
 REGEXES = {"type": "all", "checks": [{"type": "regex", "pattern": f"{SLOW}{n}"} for n in range(50)]}
 N_ATTACKS = 6

@@ -24,6 +24,8 @@ from tests.faults.experiment_tools import (
     strike,
 )
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["crew", "slow_stub"]
 
 N_EXAMPLES = 120

@@ -14,6 +14,8 @@ from tests.experiments.conftest import live, make_dataset, make_experiment, ok, 
 from tests.experiments.pushing import Runner
 from tests.faults.experiment_tools import Crew, running_crew
 
+pytestmark = pytest.mark.slow
+
 N_EXAMPLES = 1500
 ADDED = [
     {"name": "clean", "evaluator": "toxicity"},

@@ -23,6 +23,8 @@ from tests.experiments.conftest import (
 )
 from tests.faults.experiment_tools import check_books, state_of
 
+pytestmark = pytest.mark.slow
+
 N = 3
 GOOD = "stub-accuracy-0.80-c"
 # The type of the failure, and how often each example is asked: again only where that may help.

@@ -17,6 +17,8 @@ from tests.experiments.conftest import live, make_connection, make_dataset, make
 from tests.faults.application import Answer, Application, as_json
 from tests.faults.experiment_tools import check_history, state_of
 
+pytestmark = pytest.mark.slow
+
 SECRET = "sk-application-0815-secret"
 
 

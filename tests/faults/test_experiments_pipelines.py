@@ -27,6 +27,8 @@ from tests.faults.experiment_tools import (
     wait_for,
 )
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["crew", "slow_stub"]
 
 N_EXAMPLES = 60

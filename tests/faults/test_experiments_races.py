@@ -27,6 +27,8 @@ from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, run_units
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of
 
+pytestmark = pytest.mark.slow
+
 LEASE: dict[str, Any] = {"n_runners": 8, "lease_seconds": 30, "excluded_accounts": [], "blocked_configs": []}
 
 

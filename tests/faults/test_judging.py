@@ -19,6 +19,8 @@ from tests.conftest import findings, new_caller, scores_of, start_worker, stop_g
 from tests.factories import make_connection, make_profile
 from tests.judges.working import rows_of, running
 
+pytestmark = pytest.mark.slow
+
 N = 120
 
 

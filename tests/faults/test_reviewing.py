@@ -20,6 +20,8 @@ from tests.conftest import Caller, findings, stop_group, wait_until
 from tests.reviews.shapes import REVIEWS, answered_experiment, items, new_review, outputs_of, report
 from tests.serving import answers, start_web
 
+pytestmark = pytest.mark.slow
+
 N_ITEMS, N_ANSWERS, REVIEWERS = 40, 2, ("ann", "ben", "cleo")
 WEB_OPTIONS = ("-k", "gthread", "-w", "1", "--threads", "8", "--no-control-socket", "--log-level", "error")
 

@@ -12,6 +12,8 @@ from benchmarks.growth_rows import fill, new_accounts
 from tests.conftest import wait_until
 from tests.growth.databases import BY_STEPS, MIGRATE, Database, new_database
 
+pytestmark = pytest.mark.slow
+
 BEFORE = ("evaluations", "0016_computing")
 TABLES = ("evaluationrequest", "evaluation", "evaluationtag", "historyscore")
 N = 400

@@ -21,6 +21,8 @@ from tests import leftovers
 from tests.conftest import Caller, findings, wait_until
 from tests.growth.databases import Database, migrated_database
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400_000 << 22
 REQUEST, SCORE, TAG, EVALUATION = (
     f"evaluations_{name}" for name in ("evaluationrequest", "historyscore", "evaluationtag", "evaluation")

@@ -23,6 +23,8 @@ from tests.datasets.shapes import upload
 from tests.prompts.shapes import revise, set_labels
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def append_only() -> Path:

@@ -171,6 +171,7 @@ def by_name(statement: str) -> str:
     return "\n".join(sorted(line.strip().removesuffix(",") for line in statement.splitlines()))
 
 
+@pytest.mark.slow
 def test_a_database_of_the_last_version_is_upgraded(database: Database, anew: Database) -> None:
     """It came by the migrations that squashed ones replace, and has in the end what a new database has."""
     for target in LAST_OF_MIGRATIONS:

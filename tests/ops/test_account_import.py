@@ -24,6 +24,8 @@ from tests.ops.backups import call
 from tests.ops.moving import export, import_into, key_in, lines_of, resealed, valkey_apart
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 TRY_EACH = """
 import json, sys
 from django.core.management import CommandError, call_command

@@ -32,6 +32,8 @@ from tests.ops.moving import (
 from tests.serving import serving
 from tests.tenancy.shapes import TABLES
 
+pytestmark = pytest.mark.slow
+
 COUNTED = {"evaluations_dailyrollup", "evaluations_rollupdelta"}
 DERIVED = {"evaluations_evaluationtag", *COUNTED}
 STAYS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import signal
 import socket
 import time
 from typing import Any
@@ -86,7 +87,7 @@ def test_a_worker_is_there_from_its_first_message_to_its_end(web: Client) -> Non
         wait_until(lambda: web.get("/readyz").json()["judge"] == "down")
         worker = start_worker("judge", pool="solo")
         wait_until(lambda: web.get("/readyz").json()["judge"] == "ok")
-        worker.terminate()
+        worker.send_signal(signal.SIGTERM)
         worker.wait(100)
         assert web.get("/readyz").json()["judge"] == "down"
     finally:

@@ -17,6 +17,8 @@ from tests.growth.databases import Database, migrated_database
 from tests.ops.backups import SECRETS, call, empty_server, evaluate, histories, keep_histories, load, manifest_of
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class BackedUpDatabase:

@@ -15,6 +15,8 @@ from tests.growth.databases import MIGRATE, Database
 from tests.ops.backups import bare_server, call, evaluate
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 
 def outcome(process: subprocess.Popen[str]) -> tuple[int, str]:
     output, _ = process.communicate(timeout=600)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import CHECKOUT, alive, stop_group, wait_until
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.timeout(400), pytest.mark.slow]
 
 COMMAND = [sys.executable, "-u", "-m", "benchmarks.demo_experiment", "--latency-ms", "1"]
 

@@ -18,6 +18,8 @@ from tests.conftest import CHECKOUT
 from tests.growth.databases import Database, migrated_database
 from tests.ops.backups import bare_server
 
+pytestmark = pytest.mark.slow
+
 PAGE = CHECKOUT / "docs" / "operations.md"
 BLOCK = re.compile(r"(?:^<!-- untested: (?P<why>[^\n]+) -->\n)?^```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^export (DATABASE_\w+)='[^']*db\.example\.com[^']*'$", re.MULTILINE)

@@ -27,6 +27,7 @@ from tests.programs import GRPC, PATRONUS
 PATIENCE = 100.0
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.timeout(900),
     pytest.mark.skipif(not shutil.which("make"), reason="needs make"),
     pytest.mark.skipif(not shutil.which("curl"), reason="needs curl"),

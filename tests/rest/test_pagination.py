@@ -8,7 +8,6 @@ import pytest
 from django.core import signing
 from django.test import override_settings
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from evalsvc.accounts.models import ApiKey
@@ -18,18 +17,14 @@ from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import new_account
 
-few = hypothesis_settings(max_examples=40, deadline=None)
-
 ids = st.integers(1, 2**63 - 1)
 
 
-@few
 @given(ids, st.text(max_size=20))
 def test_a_cursor_is_read_as_it_was_written(last: int, of: str) -> None:
     assert read_cursor(write_cursor(last, of=of), of=of) == last
 
 
-@few
 @given(ids)
 def test_a_cursor_fits_into_an_address(last: int) -> None:
     assert set(write_cursor(last, of="keys:1")) <= set(
@@ -37,7 +32,6 @@ def test_a_cursor_fits_into_an_address(last: int) -> None:
     )
 
 
-@few
 @given(st.text() | st.text(st.characters(codec="ascii")) | st.characters().map(lambda char: char * 9))
 def test_made_up_cursors_are_refused(text: str) -> None:
     with pytest.raises(Invalid) as refused:
@@ -45,7 +39,6 @@ def test_made_up_cursors_are_refused(text: str) -> None:
     assert [error.pointer for error in refused.value.errors] == ["/cursor"]
 
 
-@few
 @given(ids, st.data())
 def test_a_changed_cursor_is_refused(last: int, data: Any) -> None:
     cursor = write_cursor(last, of="keys:1")

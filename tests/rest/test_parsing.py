@@ -11,14 +11,11 @@ import pytest
 from django.conf import settings
 from django.test import RequestFactory
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from evalsvc.rest.bodies.located import located
 from evalsvc.rest.bodies.parsing import MAX_DEPTH, content_length, decode, read_body, walk
 from evalsvc.rest.problems import Invalid, Problem, escape, field_errors
-
-few = hypothesis_settings(max_examples=40, deadline=None)
 
 ANY = msgspec.json.Decoder()
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6) | st.sampled_from(
@@ -46,7 +43,6 @@ def nested(depth: int, innermost: str = "1") -> bytes:
     return (b"[" * depth) + innermost.encode() + (b"]" * depth)
 
 
-@few
 @given(documents)
 def test_every_pointer_leads_to_its_value_or_names_its_key(document: Any) -> None:
     for pointer, value, depth in walk(document):
@@ -55,7 +51,6 @@ def test_every_pointer_leads_to_its_value_or_names_its_key(document: Any) -> Non
         assert depth <= pointer.count("/")
 
 
-@few
 @given(documents)
 def test_a_walk_meets_every_value_once(document: Any) -> None:
     def size(part: Any) -> int:
@@ -69,13 +64,11 @@ def test_a_walk_meets_every_value_once(document: Any) -> None:
     assert len(list(walk(document))) == size(document)
 
 
-@few
 @given(documents)
 def test_what_can_be_stored_is_decoded_as_it_was_sent(document: Any) -> None:
     assert decode(json.dumps(document).encode(), ANY) == document
 
 
-@few
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_value_or_a_problem(body: bytes) -> None:
     try:
@@ -84,7 +77,6 @@ def test_any_bytes_are_a_value_or_a_problem(body: bytes) -> None:
         assert problem.row.status in {400, 422}
 
 
-@few
 @given(st.lists(names, min_size=1, max_size=5, unique=True), st.data())
 def test_a_nul_is_refused_where_it_stands(keys: list[str], data: Any) -> None:
     guilty = data.draw(st.sampled_from(keys))

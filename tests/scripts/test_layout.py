@@ -16,6 +16,8 @@ from scripts import layout
 from tests.conftest import CHECKOUT, Caller, forget_messages, start_worker, stop_group
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 MOST_MB = 690
 """With 177 MB of a minimal Debian and 30 of its Python, an image of it stays below 900."""
 INLINE = ("exact-match", "pii")
@@ -50,7 +52,7 @@ def roles(laid_out: Path) -> Iterator[str]:
     """A web process and a worker out of the folder; the address of the first."""
     forget_messages()
     python, app = str(laid_out / "venv" / "bin" / "python"), laid_out / "app"
-    worker = start_worker("cpu", python=python, folder=app)
+    worker = start_worker("cpu", program=(python, app))
     try:
         with serving(Path(os.environ["EVALSVC_HOME"]) / "web-of-the-layout.log", "/readyz", (python, app)) as url:
             yield url

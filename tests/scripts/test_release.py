@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evalsvc import __version__
-from scripts import release
+from scripts import full_test, release
 from scripts.commits import CHECKOUT
 from scripts.message import problems
 from tests.scripts.conftest import git_in
@@ -77,6 +77,7 @@ def copy(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(CHECKOUT / "changes" / name, repository / "changes")
     for name, text in ENTRIES.items():
         (repository / "changes" / name).write_text(text)
+    full_test.write_note(repository)
     git("add", ".")
     git("commit", "--quiet", "--message=Prepare")
     return repository
@@ -91,7 +92,7 @@ def test_it_writes_commits_and_tags(copy: Path, git: Git) -> None:
 
     assert notes == NOTES
     assert (copy / "CHANGELOG.md").read_text() == RELEASED
-    assert release.current_version(copy) == "0.2.0"
+    assert full_test.version(copy) == "0.2.0"
     assert sorted(path.name for path in (copy / "changes").iterdir()) == ["README.md", "template.md.jinja"]
     assert git("status", "--porcelain") == ""
     assert git("rev-list", "-n", "1", "v0.2.0") == git("rev-parse", "HEAD")
@@ -150,6 +151,21 @@ def test_it_refuses_a_version_that_cannot_be_the_next(
     assert state(copy) == before
 
 
+def test_it_refuses_a_checkout_whose_long_tests_have_not_run(
+    copy: Path, git: Git, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / "evalsvc" / "a.py").write_text("a = 2\n")
+    git("commit", "--quiet", "--all", "--message=Change it")
+
+    assert release.main(["0.2.0"], copy) == 1
+    assert "run `make test-full`" in capsys.readouterr().err
+    full_test.write_note(copy)
+    git("commit", "--quiet", "--all", "--message=Test it")
+    release.release(copy, "0.2.0", DAY, dry_run=False)
+    assert full_test.is_current(copy)
+    assert full_test.is_since_release(copy)
+
+
 @pytest.mark.parametrize("path", ["evalsvc/a.py", "evalsvc/new.py"])
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
 def test_it_refuses_a_checkout_with_changes(
@@ -181,4 +197,4 @@ def test_a_commit_that_a_hook_refuses_says_how_to_go_back(copy: Path) -> None:
 
 
 def test_the_version_of_the_code_is_the_one_that_is_released_from() -> None:
-    assert release.current_version(CHECKOUT) == __version__
+    assert full_test.version(CHECKOUT) == __version__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import subprocess
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -14,6 +13,7 @@ from django.test import Client, override_settings
 
 from tests.admin.conftest import new_user
 from tests.conftest import Caller, forget_messages, start_worker, stop_group, wait_until
+from tests.preloaded import Child
 from tests.signin.conftest import SIGN_IN, Somebody, is_signed_in, trail_of
 from tests.signin.mailbox import Mailbox, mailbox, text_of
 
@@ -29,7 +29,7 @@ def box() -> Iterator[Mailbox]:
 
 
 @pytest.fixture(scope="module")
-def worker(box: Mailbox) -> Iterator[subprocess.Popen[bytes]]:
+def worker(box: Mailbox) -> Iterator[Child]:
     """A worker that is told of the mail server as an operator tells it."""
     known = {"HOST": "127.0.0.1", "PORT": str(box.port), "STARTTLS": "0", "FROM": "Evals <evals@example.com>"}
     known |= {"USER": "evals", "PASSWORD": "let me in"}
@@ -44,7 +44,7 @@ def worker(box: Mailbox) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.fixture(autouse=True)
-def configured(worker: subprocess.Popen[bytes]) -> Iterator[None]:
+def configured(worker: Child) -> Iterator[None]:
     with override_settings(EMAIL_HOST="127.0.0.1", PUBLIC_URL=PUBLIC):
         yield
 

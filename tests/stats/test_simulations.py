@@ -13,6 +13,8 @@ from benchmarks.simulate import PAGE, digest_of, drifted, section_of, simulated,
 from benchmarks.simulations import FAMILIES
 from benchmarks.simulations.report import Exact, Missing, Ratio, Share, Table
 
+pytestmark = pytest.mark.slow
+
 OTHER_SEED = 7
 
 

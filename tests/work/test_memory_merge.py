@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.history import cache
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot, brought_up_to_date, remembered
 from evalsvc.infra.cache import AccountCache
 
-quick = settings(deadline=None, max_examples=200)
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
 rows = st.dictionaries(st.integers(1, 2**62), st.floats(0, 1), max_size=40)
 
@@ -69,7 +68,6 @@ def model(scores: dict[int, float]) -> list[tuple[int, float]]:
     return [(i, scores[i]) for i in newest(scores)]
 
 
-@quick
 @given(rows, rows.filter(bool), st.randoms(use_true_random=False))
 def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, float], draw: Any) -> None:
     order = list(new)
@@ -81,7 +79,6 @@ def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, floa
     assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(everything)
 
 
-@quick
 @given(st.data())
 def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
     old = data.draw(rows.filter(bool))
@@ -92,7 +89,6 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
     assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(old)
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(900, 1000), st.lists(st.integers(1, 4000), min_size=1, max_size=300, unique=True))
 def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
     old = {2 * i: i / 1000 for i in range(1, n_old + 1)}
@@ -111,7 +107,6 @@ def test_a_row_older_than_all_of_a_full_history_does_not_enter() -> None:
     assert parts == packed(old, newest(old))
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(rows, min_size=1, max_size=6))
 def test_any_number_of_merges_equals_one_read(batches: list[dict[int, float]]) -> None:
     cache._memory.clear()

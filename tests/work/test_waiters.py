@@ -97,6 +97,7 @@ def test_a_call_repeated_without_a_place_is_still_the_same_call(
     assert len(scores_of(alice, "toxicity")) == N_PLACES + 2
 
 
+@pytest.mark.slow
 def test_a_process_that_stops_keeps_nobody_waiting(web: Web, pool: ThreadPoolExecutor, alice: Caller) -> None:
     asked = fill(web, pool, alice, N_PLACES)
     os.kill(web.process.pid, signal.SIGTERM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from django.conf import settings
 
 from evalsvc.local.supervisor.roster import listen_on_free_port
 from tests.conftest import Caller, start_worker, stop_group, wait_until
+from tests.preloaded import Child
 from tests.serving import CONFIGURED, answers, start_web
 
 PATIENCE = 100.0
@@ -26,7 +26,7 @@ class Web:
     """One web process. Its broker is one that no other test's worker listens to."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: Child
     broker: str
 
     def evaluate(self, caller: Caller, text: str, evaluator: str = "toxicity", **headers: str) -> httpx.Response:

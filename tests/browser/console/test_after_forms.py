@@ -10,6 +10,8 @@ import pytest
 from tests.browser.console.conftest import Signed
 from tests.browser.console.looking import assert_for_everyone
 
+pytestmark = pytest.mark.slow
+
 HOOKS = "http://127.0.0.1:9/hooks"
 PRIMARY = "main button.primary"
 # What is opened, what is typed into it, and a part of what comes then.

@@ -15,6 +15,8 @@ from tests.browser.console.conftest import Signed, pages_for
 from tests.browser.console.looking import LOOKS, wrong_with
 from tests.browser.console.pages import ROLES
 
+pytestmark = pytest.mark.slow
+
 WHOLE = bool(os.environ.get("EVALSVC_ALL_PAGES"))
 FIRST_LOAD, LATER_LOAD = 400_000, 60_000
 

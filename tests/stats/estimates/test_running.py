@@ -161,7 +161,7 @@ def test_equal_scores_without_a_range_have_no_interval() -> None:
     assert (found.value, found.lower, found.upper, found.warnings) == (4.0, None, None, ("degenerate",))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.data())
 def test_our_strategies_have_a_width_around_the_value_before_the_end(data: st.DataObject) -> None:
     population = data.draw(st.integers(2, 60))
@@ -180,7 +180,7 @@ def test_our_strategies_have_a_width_around_the_value_before_the_end(data: st.Da
             assert lower < upper, strategy
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=60), st.booleans())
 def test_intervals_widen_with_the_level(scores: list[float], use_fpc: bool) -> None:
     for strategy in ("normal", "hoeffding", "t", "hoeffding-serfling", "anytime"):

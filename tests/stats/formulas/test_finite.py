@@ -161,7 +161,7 @@ def test_anytime_goes_over_to_its_limit_for_a_large_set() -> None:
     assert anytime_share(0, 50, None, 0.95)[0] == 0.0
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.data())
 def test_intervals_of_a_share_widen_with_the_level(data: st.DataObject) -> None:
     population = data.draw(st.integers(2, 300) | st.none())

@@ -25,7 +25,7 @@ def test_they_equal_scipy(successes: int, n: int, level: float) -> None:
         assert ours(successes, n, level) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.integers(1, 500), st.data())
 def test_they_hold_the_share_and_have_a_width(n: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, n))
@@ -36,7 +36,7 @@ def test_they_hold_the_share_and_have_a_width(n: int, data: st.DataObject) -> No
         assert lower < upper
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.integers(1, 300), st.data())
 def test_they_mirror(n: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, n))

@@ -135,7 +135,7 @@ def test_it_does_not_depend_on_the_order() -> None:
         assert history_interval(scores[::-1]) == history_interval(scores)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(
     st.lists(st.integers(0, 20), min_size=2, max_size=40),
     st.floats(0.1, 50.0),
@@ -149,7 +149,7 @@ def test_it_moves_and_stretches_with_the_scores(grades: list[int], factor: float
     assert ends(moved) == pytest.approx([e * factor + shift for e in ends(history_interval(scores))], abs=1e-6)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(
     st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 0.5]), min_size=2, max_size=60),
     st.floats(0.01, 0.9999999),
