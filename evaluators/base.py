@@ -105,7 +105,7 @@ class Sample:
         return texts_of(self.top_k_contexts)
 
     def has(self, name: Field) -> bool:
-        """Say whether the field was sent at all; an empty string counts as sent."""
+        """Return whether the field was sent at all; an empty string counts as sent."""
         return self.value_of(name) is not None
 
     def value_of(self, name: Field) -> str | tuple[str, ...] | None:
@@ -137,11 +137,11 @@ class Sample:
 
     @property
     def has_bare_ids(self) -> bool:
-        """Say whether a list of passages has ids and no texts."""
+        """Return whether a list of passages has ids and no texts."""
         return is_ids_alone(self.contexts) or is_ids_alone(self.top_k_contexts) or is_ids_alone(self.gold_contexts)
 
     def why_unread(self, name: Field) -> str:
-        """Say why a field that is one of a family's `unread_fields` cannot be read."""
+        """Return why a field that is one of a family's `unread_fields` cannot be read."""
         if name in self.unread:
             return self.unread[name].why
         return f"`{name}` has passages that are known by their ids alone, and texts were expected."
@@ -159,7 +159,7 @@ class Sample:
 
 
 def is_ids_alone(passages: Sequence[Passage] | None) -> bool:
-    """Say whether there are passages, and all of them have an id and no text."""
+    """Return whether there are passages, and all of them have an id and no text."""
     # Quick in most cases: nearly every first passage has a text.
     if not passages or passages[0].text:
         return False

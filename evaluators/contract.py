@@ -29,7 +29,7 @@ def profile_names_of(family: Family) -> list[str]:
 
 
 def contract_problems(family: Family) -> list[str]:
-    """Say what keeps a family out of the registry, as sentences; an empty list lets it in.
+    """Return what keeps a family out of the registry, as sentences; an empty list lets it in.
 
     This reads what the family declares, and asks it to check its own managed profiles; it scores nothing.
     """

@@ -272,7 +272,7 @@ def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def is_plain(value: object) -> TypeGuard[float | bool]:
-    """Say whether a value is a boolean or a finite number."""
+    """Return whether a value is a boolean or a finite number."""
     return isinstance(value, bool) or _is_number(value)
 
 
@@ -288,7 +288,7 @@ def plain_text(value: float | bool) -> str:
 
 
 def described(value: object) -> str:
-    """Say what came, shortly: an object by its members, a list by its length."""
+    """Return what came, shortly: an object by its members, a list by its length."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -311,7 +311,7 @@ def _short(number: float) -> str:
 
 
 def is_bare(passage: Passage) -> bool:
-    """Say whether a passage is a text and nothing else."""
+    """Return whether a passage is a text and nothing else."""
     return passage.id is None and passage.relevance is None and passage.metadata is None
 
 

@@ -55,7 +55,7 @@ def settings_problems(settings: Settings, schema: Schema) -> list[SettingsProble
 
 
 def is_finite(number: float) -> bool:
-    """Say whether a number is one and fits in a float: JSON may hold whole numbers of any length."""
+    """Return whether a number is one and fits in a float: JSON may hold whole numbers of any length."""
     try:
         return math.isfinite(number)
     except OverflowError:

@@ -45,7 +45,7 @@ class Invited:
     expires_at: datetime
 
     def is_for(self, user: User) -> bool:
-        """Say whether a person is the one who was invited."""
+        """Return whether a person is the one who was invited."""
         return user.email.lower() == self.email
 
 
@@ -128,7 +128,7 @@ def find_invitation(*, token: str, address: str, now: datetime) -> Invited | Non
 
 
 def has_sign_in(*, invited: Invited) -> bool:
-    """Say whether the person who was invited can sign in already."""
+    """Return whether the person who was invited can sign in already."""
     return User.objects.filter(email=invited.email).exists()
 
 

@@ -29,7 +29,7 @@ class Membership:
     """Whether the account's pages stay closed until the person has set a second factor up."""
 
     def is_at_least(self, role: str) -> bool:
-        """Say whether the role includes another: admin includes editor includes reader."""
+        """Return whether the role includes another: admin includes editor includes reader."""
         return RANKS[self.role] >= RANKS[role]
 
     @property
@@ -66,7 +66,7 @@ def _as_they_hold(request: HttpRequest, rows: Sequence[MembershipRow]) -> list[M
 
 
 def has_provider_vouched(request: HttpRequest) -> bool:
-    """Say whether the provider that let this session in has said that it asked for a second factor."""
+    """Return whether the provider that let this session in has said that it asked for a second factor."""
     return bool(request.session.get(VOUCHED_KEY) == request.user.pk)
 
 

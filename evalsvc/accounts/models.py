@@ -191,11 +191,11 @@ class ApiKey(TenantModel):
         return f"{self.name} (ek_{self.public}.…)"
 
     def is_live(self, now: datetime) -> bool:
-        """Say whether the key is valid at the time `now`."""
+        """Return whether the key is valid at the time `now`."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
     def state(self, now: datetime) -> str:
-        """Say in a word what the key is at the time `now`: live, expired or revoked."""
+        """Return in a word what the key is at the time `now`: live, expired or revoked."""
         if self.revoked_at is not None:
             return "revoked"
         return "live" if self.is_live(now) else "expired"

@@ -178,7 +178,7 @@ def usable_account_name(*, id: int) -> str | None:
 
 
 def refuses_unrunnable(*, account_id: int, epoch: str | None) -> bool:
-    """Say whether the account's calls are refused where an evaluator cannot run; remembered under its epoch."""
+    """Return whether the account's calls are refused where an evaluator cannot run; remembered under its epoch."""
     known = _refusing.get(account_id, epoch)
     if known is None:
         until = _refusing.end()

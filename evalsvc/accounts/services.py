@@ -121,7 +121,7 @@ def begin_deletion(*, account: Account, ordered_by: str, actor: str) -> datetime
 
 
 def change_refusal(*, account: Account, refuse_unrunnable: bool, actor: str) -> None:
-    """Say whether calls that name what cannot run are refused; every process does so from the next request on."""
+    """Return whether calls that name what cannot run are refused; every process does so from the next request on."""
     with account_scope(account.pk):
         Account.objects.filter(pk=account.pk).update(refuse_unrunnable=refuse_unrunnable)
         record_audit(

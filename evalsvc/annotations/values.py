@@ -81,7 +81,7 @@ def categories_of(criteria: AnnotationCriteria) -> list[Category]:
 
 
 def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[FieldError]:
-    """Say what is wrong with the categories of a criteria of this type.
+    """Return what is wrong with the categories of a criteria of this type.
 
     Discrete categories are scores, perhaps with labels; categorical ones are labels, perhaps with scores.
     """

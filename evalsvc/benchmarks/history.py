@@ -37,7 +37,7 @@ class Played:
 
     @property
     def is_over(self) -> bool:
-        """Say whether it has asked all that it will."""
+        """Return whether it has asked all that it will."""
         return self.plan.state not in (ExperimentPlan.State.DRAFT, ExperimentPlan.State.RUNNING)
 
     @property

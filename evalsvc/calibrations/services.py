@@ -146,7 +146,7 @@ def _with_map(resolved: Resolved, measured: Measured) -> dict[str, JSONValue]:
 
 
 def advise(measured: Measured, aim: Aim) -> str:
-    """Say in words what the labels support."""
+    """Return in words what the labels support."""
     chosen, change = measured.chosen, measured.chosen.change
     figure = _words(aim.figure, chosen.figures[aim.figure])
     more = f" About {measured.more_labels} more labels would settle it." if measured.more_labels else ""
@@ -167,7 +167,7 @@ def advise(measured: Measured, aim: Aim) -> str:
 
 
 def reading_of(change: tuple[float, float, float]) -> str:
-    """Say of an interval of a change whether it is one."""
+    """Return of an interval of a change whether it is one."""
     return BETTER if change[1] > 0 else WORSE if change[2] < 0 else CHANCE
 
 

@@ -37,7 +37,7 @@ def resolve_inline(*, account_id: int, epoch: str | None, evaluator: str, settin
 
 
 def is_inline_name(name: str) -> bool:
-    """Say whether this service made the name, for settings written into a request."""
+    """Return whether this service made the name, for settings written into a request."""
     return _inline_name.fullmatch(name) is not None
 
 

@@ -25,7 +25,7 @@ class Means:
     webhook: bool
 
     def of(self, family: Family) -> bool:
-        """Say whether what a family asks elsewhere can be asked."""
+        """Return whether what a family asks elsewhere can be asked."""
         return self.webhook if family.name == WEBHOOK else self.llm
 
 
@@ -35,7 +35,7 @@ def means_of(account: Account) -> Means:
 
 
 def is_runnable(row: Evaluator, means: Means) -> bool:
-    """Say whether anything can run an evaluator: it is switched on and installed, and whom it asks can be asked."""
+    """Return whether anything can run an evaluator: it is switched on and installed, and whom it asks can be asked."""
     found = find_evaluator(row.base)
     if found is None or not row.is_enabled:
         return False
@@ -49,7 +49,7 @@ def unrunnable_profiles(means: Means) -> list[uuid.UUID]:
 
 
 def asks_always(family: Family, spec: EvaluatorSpec) -> bool:
-    """Say whether an evaluator asks somebody else with every managed profile, and with none."""
+    """Return whether an evaluator asks somebody else with every managed profile, and with none."""
     return all(_asks(family, spec, settings) for settings in _settings_of(family))
 
 

@@ -123,7 +123,7 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
 
 
 def own_evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
-    """Say what keeps an own evaluator from being saved."""
+    """Return what keeps an own evaluator from being saved."""
     errors = []
     found = find_evaluator(evaluator.base)
     if found is None or found[1].id != evaluator.base:

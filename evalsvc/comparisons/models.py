@@ -67,12 +67,12 @@ class OutputComparison(TenantModel):
 
     @property
     def is_by_scores(self) -> bool:
-        """Say whether scores decide, and nobody is asked."""
+        """Return whether scores decide, and nobody is asked."""
         return bool(self.judge["kind"] == "scores")
 
     @property
     def is_by_people(self) -> bool:
-        """Say whether people decide, in a review."""
+        """Return whether people decide, in a review."""
         return bool(self.judge["kind"] == "people")
 
 

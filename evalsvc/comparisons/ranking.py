@@ -214,7 +214,7 @@ def _end(value: float) -> float | None:
 
 
 def is_same_ranking(stored: Mapping[str, Any], counted: Mapping[str, Any]) -> bool:
-    """Say whether two rankings are the same, up to the last digits of another machine."""
+    """Return whether two rankings are the same, up to the last digits of another machine."""
     return _close(stored, counted)
 
 

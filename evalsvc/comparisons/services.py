@@ -186,7 +186,7 @@ def _open_first(comparison: OutputComparison, picks: Sequence[Pick]) -> None:
 
 
 def _next_round(comparison: OutputComparison) -> bool:
-    """Open the next round of an active design; else finish. Say whether there is more to judge."""
+    """Open the next round of an active design; else finish. Return whether there is more to judge."""
     if comparison.design != OutputComparison.Design.ACTIVE:
         is_cut = comparison.budget is not None and _n_opened(comparison) >= comparison.budget
         _end(comparison, OutputComparison.State.FINISHED, _reason_of_end(comparison, is_cut))

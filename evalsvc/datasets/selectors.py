@@ -113,7 +113,7 @@ def get_example(*, account: Account, version: DatasetVersion, key: str) -> Examp
 
 
 def has_example(*, account: Account, version: DatasetVersion, key: str) -> bool:
-    """Say whether a version has an example of this id."""
+    """Return whether a version has an example of this id."""
     return Example.objects.filter(account=account, version=version, key=key).exists()
 
 
@@ -147,7 +147,7 @@ def page_end(account: Account, version: DatasetVersion, start: int, end: int) ->
 
 
 def are_plain_texts(*, account: Account, version: DatasetVersion, field: str, empty_counts: bool) -> bool:
-    """Say whether every value of `input` or `expected` is a text, so that a column of texts can hold it.
+    """Return whether every value of `input` or `expected` is a text, so that a column of texts can hold it.
 
     With `empty_counts` missing values are welcome and empty texts too; without, neither can be told from the other.
     """
@@ -162,7 +162,7 @@ def are_plain_texts(*, account: Account, version: DatasetVersion, field: str, em
 
 
 def are_bare_texts(*, account: Account, version: DatasetVersion) -> bool:
-    """Say whether all contexts are texts, so that a column of lists of texts can hold them."""
+    """Return whether all contexts are texts, so that a column of lists of texts can hold them."""
     sql = """
     SELECT NOT EXISTS (
       SELECT 1 FROM datasets_example e, json_array_elements(e.contexts) AS passage
@@ -195,7 +195,7 @@ def list_changes(
 
 
 def list_dataset_uses(*, dataset: Dataset) -> list[str]:
-    """Say which rows of other apps hold on to a dataset, as `2 experiment plans`."""
+    """Return which rows of other apps hold on to a dataset, as `2 experiment plans`."""
     uses = []
     for model, path in ((Dataset, ""), (DatasetVersion, "__dataset"), (Example, "__version__dataset")):
         for field in model._meta.get_fields(include_hidden=True):

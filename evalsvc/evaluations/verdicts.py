@@ -143,7 +143,7 @@ def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample)
 
 
 def _is_storable(verdict: Verdict) -> bool:
-    """Say whether the database can hold what a family returned: one verdict that it cannot would cost all of a lane."""
+    """Return whether the database can hold what a family returned: one verdict that it cannot would cost all of a lane."""
     try:
         told = orjson.dumps([verdict.error_message, verdict.text_output, verdict.explanation, verdict.extra])
     except TypeError:
@@ -250,5 +250,5 @@ def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -
 
 
 def wants_explanation(strategy: str, passed: bool) -> bool:
-    """Say whether the caller asked to hear why."""
+    """Return whether the caller asked to hear why."""
     return strategy == "always" or strategy == ("on-success" if passed else "on-fail")

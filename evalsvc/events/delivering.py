@@ -61,7 +61,7 @@ class Attempt:
 
     @property
     def is_delivered(self) -> bool:
-        """Say whether the receiver has taken it."""
+        """Return whether the receiver has taken it."""
         return self.status is not None and HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
 

@@ -40,7 +40,7 @@ def spread(now: datetime) -> int:
 
 
 def wants(endpoint: EventEndpoint, event: OutboxEvent) -> bool:
-    """Say whether an endpoint is told of an event. Its rules are about verdicts alone."""
+    """Return whether an endpoint is told of an event. Its rules are about verdicts alone."""
     if event.type not in endpoint.event_types:
         return False
     return event.type != EventType.EVALUATION_FAILED or _fits(endpoint, event)

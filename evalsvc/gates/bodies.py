@@ -58,7 +58,7 @@ class GateRule(Struct, forbid_unknown_fields=True):
 
     @property
     def is_paired(self) -> bool:
-        """Say whether it compares with a baseline."""
+        """Return whether it compares with a baseline."""
         return self.not_worse_by is not None or self.better_by is not None
 
 

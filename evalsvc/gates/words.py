@@ -29,19 +29,19 @@ def rule_name(rule: RuleResult, shown: Callable[[str], str] = str) -> str:
 
 
 def rule_sentence(rule: RuleResult) -> str:
-    """Say what a rule came to."""
+    """Return what a rule came to."""
     return f"{_finding(rule)} {_outcome(rule)}"
 
 
 def gate_summary(outcome: str, rules: Sequence[RuleResult], about_n_more: int | None) -> str:
-    """Say what the gate decided, and why, in one sentence or two."""
+    """Return what the gate decided, and why, in one sentence or two."""
     return f"{VERDICTS[outcome]}. {gate_reason(outcome, rules, about_n_more)}"
 
 
 def gate_reason(
     outcome: str, rules: Sequence[RuleResult], about_n_more: int | None, shown: Callable[[str], str] = str
 ) -> str:
-    """Say why the gate decided so; `shown` writes names of metrics."""
+    """Return why the gate decided so; `shown` writes names of metrics."""
     if outcome == "pass":
         return f"All {len(rules)} rules are shown to hold." if len(rules) > 1 else "The rule is shown to hold."
     named = "; ".join(rule_name(rule, shown) for rule in rules if rule.outcome == outcome)
@@ -52,7 +52,7 @@ def gate_reason(
 
 
 def ends_words(rule: RuleResult) -> str:
-    """Say how sure the ends of its interval are."""
+    """Return how sure the ends of its interval are."""
     return f"each end errs at most {100 * (1 - rule.level_of_ends):.3g} %, both {100 * (1 - rule.interval_level):.3g} %"
 
 

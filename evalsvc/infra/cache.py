@@ -119,7 +119,7 @@ class AccountCache(_Entries[K, V]):
         return None
 
     def holds(self, entry: CacheEntry[V], epoch: str | None) -> bool:
-        """Say whether an entry returned by `find` is valid under this epoch."""
+        """Return whether an entry returned by `find` is valid under this epoch."""
         return entry.epoch == epoch and self._clock() < entry.until
 
     def put(self, key: K, value: V, epoch: str | None, *, until: float | None = None) -> None:

@@ -82,7 +82,7 @@ def installed_digests(connection: BaseDatabaseWrapper) -> list[str]:
 
 
 def is_fully_migrated(connection: BaseDatabaseWrapper) -> bool:
-    """Say whether every migration of this version is applied: functions name columns of today's tables."""
+    """Return whether every migration of this version is applied: functions name columns of today's tables."""
     loader = MigrationLoader(connection)
     return all(key in loader.applied_migrations for key in loader.graph.nodes)
 

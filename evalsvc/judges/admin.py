@@ -127,7 +127,7 @@ class ConnectionAdmin(ScopedAdmin):
 
     @display(description="State", label={"default": "info", "on": "success", "off": "warning"})
     def state(self, connection: Connection) -> str:
-        """Say whether it is called, and whether it is the one that is called unless another is named."""
+        """Return whether it is called, and whether it is the one that is called unless another is named."""
         if not connection.is_enabled:
             return "off"
         return "default" if connection.is_default else "on"
@@ -183,7 +183,7 @@ class ConnectionAdmin(ScopedAdmin):
 
 
 def _trial_in_words(trial: Trial) -> str:
-    """Say what a test call brought; raises Invalid when it brought nothing, so that the page shows an error."""
+    """Return what a test call brought; raises Invalid when it brought nothing, so that the page shows an error."""
     if trial.ok:
         return f"{trial.model} answered after {trial.latency_ms:.0f} ms."
     raise Invalid(FieldError("", f"{trial.error_code}: {trial.error_detail}"))

@@ -41,14 +41,14 @@ def get_connection(*, account: Account, id: uuid.UUID) -> Connection:
 
 
 def has_connection(*, account: Account, ref: str) -> bool:
-    """Say whether the account has a connection with this id or this name, switched on or not."""
+    """Return whether the account has a connection with this id or this name, switched on or not."""
     id = parse_connection_id(ref)
     wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
     return Connection.objects.filter(wanted, account=account, deleted_at=None).exists()
 
 
 def whom_to_ask(*, account: Account) -> tuple[bool, bool]:
-    """Say whether the account has an LLM that can be asked, and a secret to sign webhooks with. In one statement."""
+    """Return whether the account has an LLM that can be asked, and a secret to sign webhooks with. In one statement."""
     connections = Connection.objects.filter(account=account, is_enabled=True, deleted_at=None)
     secrets = WebhookSecret.objects.filter(account=account)
     rows = Account.objects.filter(pk=account.pk).values_list(Exists(connections), Exists(secrets))

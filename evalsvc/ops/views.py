@@ -36,7 +36,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Say whether requests can be served: 200, or 503 with the part that is missing.
+    """Return whether requests can be served: 200, or 503 with the part that is missing.
 
     A process that is being left says 503 and `draining`. Without workers or their broker it is 200, and `degraded`:
     what needs them is kept, and answered when they are back.
@@ -76,7 +76,7 @@ def redis_answers() -> bool:
 
 
 def broker_is_redis() -> bool:
-    """Say whether the queues are kept by the server of REDIS_URL."""
+    """Return whether the queues are kept by the server of REDIS_URL."""
     return settings.CELERY_BROKER_URL.partition("?")[0] in (
         settings.REDIS_URL.partition("?")[0],
         broker_url(settings.REDIS_URL).partition("?")[0],

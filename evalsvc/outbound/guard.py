@@ -78,18 +78,18 @@ _token = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
 def is_refused(address: Address, *, allow: Sequence[Network] = ()) -> bool:
-    """Say whether calls to the address are refused. An IPv4-mapped IPv6 address (::ffff:0:0/96) is checked as IPv4."""
+    """Return whether calls to the address are refused. An IPv4-mapped IPv6 address (::ffff:0:0/96) is checked as IPv4."""
     address = getattr(address, "ipv4_mapped", None) or address
     return not _within(address, allow) and _within(address, REFUSED)
 
 
 def may_connect(address: Address, port: int, *, plain: bool) -> bool:
-    """Say whether a call may go there: other ports and plain http only where the operator's settings allow it."""
+    """Return whether a call may go there: other ports and plain http only where the operator's settings allow it."""
     return _misfit(address, port, plain=plain) is None
 
 
 def _misfit(address: Address, port: int, *, plain: bool) -> str | None:
-    """Say why a call may not go there."""
+    """Return why a call may not go there."""
     allow = settings.OUTBOUND_ALLOW
     if is_refused(address, allow=allow):
         return NOT_CALLED
@@ -101,7 +101,7 @@ def _misfit(address: Address, port: int, *, plain: bool) -> str | None:
 
 
 def is_usual(port: int) -> bool:
-    """Say whether public addresses are called at this port."""
+    """Return whether public addresses are called at this port."""
     return any(port in usual for usual in settings.OUTBOUND_PORTS)
 
 
@@ -211,7 +211,7 @@ def check_url(url: str) -> SplitResult:
 
 
 def why_not_called(url: str) -> str | None:
-    """Say what `check_url` has against a URL; None for one that may be called."""
+    """Return what `check_url` has against a URL; None for one that may be called."""
     try:
         check_url(url)
     except OutboundFailed as exc:
@@ -235,7 +235,7 @@ def _check_host(host: str, port: int, *, plain: bool) -> None:
 
 
 def _looks_numeric(host: str) -> bool:
-    """Say whether resolvers may read the host as an IPv4 address: its last part is a number, perhaps in hex."""
+    """Return whether resolvers may read the host as an IPv4 address: its last part is a number, perhaps in hex."""
     last = host.removesuffix(".").rpartition(".")[2].lower()
     return last.isdigit() or (last.startswith("0x") and set(last[2:]) <= _hex_digits)
 

@@ -68,7 +68,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def is_fresh(self) -> bool:
-        """Say whether another exchange can begin: the server is there, and has said nothing unasked."""
+        """Return whether another exchange can begin: the server is there, and has said nothing unasked."""
         return not self._has_ended and not self._arrived and self._http.our_state is h11.IDLE
 
     def abort(self) -> None:

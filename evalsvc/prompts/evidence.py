@@ -66,7 +66,7 @@ class LabelEvidence(AnswerShape):
     at: WrittenMoment
 
     def says_as(self, other: LabelEvidence) -> bool:
-        """Say whether both hold the same, whoever said it and whenever."""
+        """Return whether both hold the same, whoever said it and whenever."""
         return msgspec.structs.replace(self, by=other.by, at=other.at) == other
 
 

@@ -127,7 +127,7 @@ def asked_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
 
 def higher(report: Mapping[str, Any]) -> bool:
-    """Say whether more of the primary metric is better."""
+    """Return whether more of the primary metric is better."""
     plan = report["plan"]
     return next(bool(one.higher_is_better) for one in plan.metrics if one.name == plan.primary_metric)
 
@@ -174,7 +174,7 @@ def slice_name(row: Mapping[str, Any]) -> str:
 
 
 def together_words(slices: Mapping[str, Any]) -> str:
-    """Say for how much the intervals of slices hold."""
+    """Return for how much the intervals of slices hold."""
     level = level_text(slices["level"])
     return f"{number_text(slices['n_comparisons'])} intervals hold together at {level}, for {slices['covers']}."
 
@@ -185,7 +185,7 @@ def gap_rows(components: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 
 
 def bottleneck_sentence(config: Mapping[str, Any]) -> str:
-    """Say which component holds a config back most, or why none is named."""
+    """Return which component holds a config back most, or why none is named."""
     found = config["bottleneck"]
     if found is None:
         return f"{config['name']}: {NO_BOTTLENECK.get(config['reason'] or '', 'no component is named.')}"
@@ -201,7 +201,7 @@ def rank_range(place: Mapping[str, Any]) -> str:
 
 
 def comparison_sentence(one: Mapping[str, Any]) -> str:
-    """Say who judged, how much, and what keeps the ranking from being read as others."""
+    """Return who judged, how much, and what keeps the ranking from being read as others."""
     head, ranking = one["comparison"], one["ranking"]
     judge = head.judge
     by = judge.metric or judge.evaluator or judge.connection or "people"

@@ -128,7 +128,7 @@ def fingerprint_of(request: HttpRequest) -> bytes:
 
 
 def retries_of(request: HttpRequest) -> bool | None:
-    """Say whether the client marks this request as a retry; None when it sends no count of retries."""
+    """Return whether the client marks this request as a retry; None when it sends no count of retries."""
     count = request.META.get(RETRY_COUNT_META, "")
     # Never read as a number, because a caller may send thousands of digits.
     return count.strip("0") != "" if count.isascii() and count.isdigit() else None

@@ -50,7 +50,7 @@ class Seal:
         return self._digest(b"fingerprint", self.plain_fingerprint)
 
     def knows(self, fingerprint: bytes) -> bool:
-        """Say whether a record's fingerprint is this request's."""
+        """Return whether a record's fingerprint is this request's."""
         return fingerprint in (self.fingerprint, self.plain_fingerprint)
 
     def close(self, body: bytes, place: str = "") -> bytes:

@@ -59,7 +59,7 @@ class Content:
 
     @property
     def is_gone(self) -> bool:
-        """Say whether there is nothing to be judged any more."""
+        """Return whether there is nothing to be judged any more."""
         return not self.outputs
 
 

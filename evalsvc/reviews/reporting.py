@@ -251,5 +251,5 @@ def _estimate(
 
 
 def _is_whole(review: Review, means: Mapping[int, float]) -> bool:
-    """Say whether everything in the frame has been answered: then nothing is left to chance."""
+    """Return whether everything in the frame has been answered: then nothing is left to chance."""
     return review.sample["method"] == ALL and len(means) == review.sample["n_frame"]

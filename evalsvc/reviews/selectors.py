@@ -161,7 +161,7 @@ def progress_of_reviews(*, account: Account, reviews: Sequence[Review]) -> dict[
 
 
 def has_review(*, account: Account, id: uuid.UUID) -> bool:
-    """Say whether the account has a review of this id."""
+    """Return whether the account has a review of this id."""
     return Review.objects.filter(account=account, pk=id).exists()
 
 

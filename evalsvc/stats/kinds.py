@@ -77,7 +77,7 @@ class MetricKind:
         return sums.variance
 
     def is_degenerate(self, sums: Sums) -> bool:
-        """Say whether the scores show no variance."""
+        """Return whether the scores show no variance."""
         return sums.is_flat
 
     def certain(self, sums: Sums, population: int | None, limits: Ends) -> Ends:
@@ -149,7 +149,7 @@ class Ratio(MetricKind):
         return sums.residual_variance()
 
     def is_degenerate(self, sums: Sums) -> bool:
-        """Say whether the ratio is the same for every example."""
+        """Return whether the ratio is the same for every example."""
         return sums.residual_variance() == 0.0
 
     def certain(self, sums: Sums, population: int | None, limits: Ends) -> Ends:

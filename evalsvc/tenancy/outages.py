@@ -15,13 +15,13 @@ class Outage(Exception):
 
 
 def is_outage(exc: Exception) -> bool:
-    """Say whether the same may work later: the database or Redis was away, too slow or too busy."""
+    """Return whether the same may work later: the database or Redis was away, too slow or too busy."""
     if isinstance(exc, OperationalError | InterfaceError):
         return not is_refusal(exc)
     return isinstance(exc, Outage | redis_errors.ConnectionError | redis_errors.TimeoutError)
 
 
 def is_refusal(exc: Error) -> bool:
-    """Say whether the server has answered that it does not take what it was sent, and will not the next time either."""
+    """Return whether the server has answered that it does not take what it was sent, and will not the next time either."""
     state = getattr(exc.__cause__, "sqlstate", None)
     return state is not None and state[:2] not in PASSING

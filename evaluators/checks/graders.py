@@ -55,17 +55,17 @@ Ask = Callable[[ModelGrader], float]
 
 
 def is_grader(settings: Settings) -> bool:
-    """Say whether settings are one of OpenAI's grader definitions."""
+    """Return whether settings are one of OpenAI's grader definitions."""
     return str(settings.get("type")) in TYPES
 
 
 def asks_model(settings: Settings) -> bool:
-    """Say whether running the grader takes an answer of a model."""
+    """Return whether running the grader takes an answer of a model."""
     return any(each.get("type") in ASKING for each in (settings, *members(settings).values()))
 
 
 def uses_embedding(settings: Settings) -> bool:
-    """Say whether running the grader takes the small sentence model."""
+    """Return whether running the grader takes the small sentence model."""
     return any(each.get("evaluation_metric") == "cosine" for each in (settings, *members(settings).values()))
 
 

@@ -100,13 +100,13 @@ def fields_as_json(settings: Settings) -> set[Field]:
 
 
 def looks_for_absence(settings: Settings) -> bool:
-    """Say whether a check of the gold answer passes where it is not met: every accepted answer counts then."""
+    """Return whether a check of the gold answer passes where it is not met: every accepted answer counts then."""
     about_gold = [leaf for leaf in _leaves(settings) if Field.GOLD in fields_read(leaf)]
     return any(leaf.get("operation") in _ABSENT or leaf.get("mode") == "not" for leaf in about_gold)
 
 
 def reads_all_golds(settings: Settings) -> bool:
-    """Say whether a check takes the gold answers as parts of one: marks that are wanted together."""
+    """Return whether a check takes the gold answers as parts of one: marks that are wanted together."""
     return any(leaf.get("type") == "highlight" for leaf in _leaves(settings))
 
 
@@ -114,7 +114,7 @@ _ABSENT = ("ne", "not_contains", "none_of")
 
 
 def needs_model(settings: Settings) -> bool:
-    """Say whether a check takes the small sentence model."""
+    """Return whether a check takes the small sentence model."""
     return any(leaf.get("metric") == EMBEDDED for leaf in _leaves(settings))
 
 

@@ -49,7 +49,7 @@ def sole_token(text: str) -> str | None:
 
 
 def size_problems(text: str) -> Iterator[str]:
-    """Say what makes a template too large to be filled."""
+    """Return what makes a template too large to be filled."""
     if len(text) > MAX_TEMPLATE_CHARS:
         yield f"must be at most {MAX_TEMPLATE_CHARS} characters"
     elif len(_token.findall(text)) > MAX_TOKENS:

@@ -27,7 +27,7 @@ def subject(settings: Settings, sample: Sample) -> str:
 
 
 def shows_spans(settings: Settings) -> bool:
-    """Say whether places in the judged text are places in the output."""
+    """Return whether places in the judged text are places in the output."""
     return field_of(settings) is Field.OUTPUT
 
 
@@ -37,7 +37,7 @@ def filled(text: str, sample: Sample) -> str:
 
 
 def template_problems(text: str, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what keeps a text from being filled."""
+    """Return what keeps a text from being filled."""
     yield from (SettingsProblem(pointer, problem) for problem in size_problems(text))
     for token in tokens(text):
         if token not in FIELDS:

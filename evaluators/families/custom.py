@@ -248,7 +248,7 @@ def _versions(settings: Settings, sample: Sample) -> list[Sample]:
 
 
 def _reads_golds(settings: Settings, sample: Sample) -> bool:
-    """Say whether there are several accepted answers, and the check reads them."""
+    """Return whether there are several accepted answers, and the check reads them."""
     read = fields_named(settings) if is_grader(settings) else fields_read(settings)
     return len(sample.golds or ()) > 1 and Field.GOLD in read
 

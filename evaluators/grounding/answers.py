@@ -45,14 +45,14 @@ def claiming_sentences(output: str, question: str) -> list[Span]:
 
 
 def _is_polite(output: str, span: Span) -> bool:
-    """Say whether a sentence has none but words of politeness: "Great question!", "Let me know if you need more"."""
+    """Return whether a sentence has none but words of politeness: "Great question!", "Let me know if you need more"."""
     words = split_words(output[slice(*span)])
     has_others = any(word not in FUNCTION_WORDS and word not in _POLITE for word in words)
     return not has_others and _COURTESY.search(" ".join(words)) is not None
 
 
 def only_declines(output: str, span: Span, question: str) -> bool:
-    """Say whether a sentence declines, and has besides only words of the question or of declining."""
+    """Return whether a sentence declines, and has besides only words of the question or of declining."""
     refusal = find_refusal(output, span)
     if refusal is None:
         return False
@@ -65,7 +65,7 @@ def only_declines(output: str, span: Span, question: str) -> bool:
 
 
 def is_bare_verdict(output: str) -> bool:
-    """Say whether an output without claims of its own says yes or no to the question."""
+    """Return whether an output without claims of its own says yes or no to the question."""
     return not _BARE.isdisjoint(split_words(output)[:2])
 
 

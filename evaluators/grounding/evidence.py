@@ -59,7 +59,7 @@ class Evidence:
         return stems
 
     def has_number(self, plain: str) -> bool:
-        """Say whether a number, in its plain form, stands in a context in digits or as a word."""
+        """Return whether a number, in its plain form, stands in a context in digits or as a word."""
         return plain in self.numbers or plain in self.words or f"{plain}th" in self.words
 
     def in_its_words(self, text: str) -> str:

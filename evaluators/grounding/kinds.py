@@ -54,7 +54,7 @@ _WORD_OF_PERSON = word_set("man woman men women people person president king que
 
 
 def asked_kind(question: str) -> AnswerKind | None:
-    """Say what kind of answer an English question asks for; None when its words do not tell."""
+    """Return what kind of answer an English question asks for; None when its words do not tell."""
     text = question[:_QUESTION_CHARS].lower()
     for kind, pattern in _ASKS:
         if pattern.search(text):
@@ -63,7 +63,7 @@ def asked_kind(question: str) -> AnswerKind | None:
 
 
 def has_kind(text: str, kind: AnswerKind, question: str) -> bool:
-    """Say whether a text has a candidate for the answer: one that the question has not named itself."""
+    """Return whether a text has a candidate for the answer: one that the question has not named itself."""
     text = text[:MAX_CHARS]
     if kind is AnswerKind.YES_OR_NO:
         return True
@@ -80,7 +80,7 @@ def has_kind(text: str, kind: AnswerKind, question: str) -> bool:
 
 
 def is_brief_answer(text: str, kind: AnswerKind | None, question: str) -> bool:
-    """Say whether a text may be the bare answer: a few words, of the kind that is asked for ("1998", "Yes")."""
+    """Return whether a text may be the bare answer: a few words, of the kind that is asked for ("1998", "Yes")."""
     words = split_words(text)
     if len(words) > SHORT:
         return False

@@ -40,7 +40,7 @@ class Nearest:
 
 
 def has_words(text: str) -> bool:
-    """Say whether a text has a letter or digit at all."""
+    """Return whether a text has a letter or digit at all."""
     return any(map(str.isalnum, text))
 
 

@@ -32,7 +32,7 @@ class Sufficiency:
 
 
 def says_something(gold: str) -> bool:
-    """Say whether a gold answer has words that contexts could hold: a bare yes or no has none."""
+    """Return whether a gold answer has words that contexts could hold: a bare yes or no has none."""
     words = split_words(gold)
     return bool(words) and words not in (["yes"], ["no"], ["true"], ["false"])
 

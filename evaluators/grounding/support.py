@@ -226,7 +226,7 @@ def _penalty(n_unsupported: int, weight: float) -> float:
 
 
 def is_negation_off(words: Sequence[str], evidence: Evidence) -> bool:
-    """Say whether a content word is denied here and only ever affirmed in the contexts, or the other way round."""
+    """Return whether a content word is denied here and only ever affirmed in the contexts, or the other way round."""
     for word, is_denied in zip(words, negated(words), strict=True):
         stem = evidence.stems[word]
         if word in FUNCTION_WORDS or stem not in evidence.words:

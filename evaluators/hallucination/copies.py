@@ -190,7 +190,7 @@ class Copies:
         return Token(NAME if is_name else self._evidence.stems[lowered], (lowered,), word.span())
 
     def _is_no_name(self, first: str) -> bool:
-        """Say whether a sentence's first word is likely to have its capital for that reason alone."""
+        """Return whether a sentence's first word is likely to have its capital for that reason alone."""
         return first in _OPENERS or first.endswith("ly") or first in self._small
 
     @cached_property
@@ -222,7 +222,7 @@ def _likeness(told: Sequence[Token], said: Sequence[Token], same: Sequence[Pair]
 
 
 def _may_be_copied(plain: Sequence[str], told: Container[str]) -> bool:
-    """Say whether enough plain words stand in a context's sentence; in which order is costly to tell."""
+    """Return whether enough plain words stand in a context's sentence; in which order is costly to tell."""
     n_known = sum(key in told for key in plain)
     return n_known >= max(FEWEST_ALIKE, ALIKE * len(plain))
 
@@ -232,7 +232,7 @@ def _is_plain(token: Token) -> bool:
 
 
 def _is_moved(left: Token, right: Token, told: Sequence[Token], said: Sequence[Token]) -> bool:
-    """Say whether what stands in a slot comes from elsewhere, or has changed places, or stands there once too often."""
+    """Return whether what stands in a slot comes from elsewhere, or has changed places, or stands there once too often."""
     n_told = sum(token.words == right.words for token in told)
     n_said = sum(token.words == right.words for token in said)
     return n_said > n_told or any(token.words == left.words for token in said)
@@ -262,7 +262,7 @@ def _changed_runs(blocks: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block
 
 
 def _is_other_unit(before: Token, left_out: Sequence[str], put_in: Sequence[str]) -> bool:
-    """Say whether a unit behind a number was exchanged for a word that is no other way to write it."""
+    """Return whether a unit behind a number was exchanged for a word that is no other way to write it."""
     if (
         before.key != NUMBER
         or len(left_out) != 1
@@ -280,7 +280,7 @@ def _whole(tokens: Sequence[Token]) -> Span:
 
 
 def _is_a_list_in_another_order(exchanged: Sequence[Pair], said: Sequence[Token]) -> bool:
-    """Say whether "A, B and C" became "B, A and C": the same names, with nothing but "and" between them."""
+    """Return whether "A, B and C" became "B, A and C": the same names, with nothing but "and" between them."""
     if len(exchanged) < 2 or Counter(a.words for a, _ in exchanged) != Counter(b.words for _, b in exchanged):
         return False
     first, last = exchanged[0][1].span[0], exchanged[-1][1].span[1]

@@ -78,7 +78,7 @@ class Figures:
                 self._units[Decimal(date.year)].add(None)
 
     def basis_of(self, quantity: Quantity, text: str, begins: int = 0) -> Basis:
-        """Say what a number of the output is supported by; it stands in the sentence `text`, which begins there."""
+        """Return what a number of the output is supported by; it stands in the sentence `text`, which begins there."""
         known = self._units.get(quantity.value)
         if known is None and self._is_a_word(quantity):
             return Basis.STATED
@@ -93,7 +93,7 @@ class Figures:
         return Basis.OTHER_UNIT if known else Basis.NOTHING
 
     def has_date(self, date: Date) -> bool:
-        """Say whether the contexts have a date that says all of this one, or at least all its parts and no other."""
+        """Return whether the contexts have a date that says all of this one, or at least all its parts and no other."""
         if any(date.fits(other) for other in self.dates):
             return True
         if any(self._contradicts(date, other) for other in self.dates):
@@ -168,7 +168,7 @@ def _is_year(quantity: Quantity) -> bool:
 
 
 def _rounds_to(exact: Decimal, said: Decimal) -> bool:
-    """Say whether a number rounds to what is said of it, at the last digit that is said and is not 0."""
+    """Return whether a number rounds to what is said of it, at the last digit that is said and is not 0."""
     if not exact or not said:
         return exact == said
     if exact == said:

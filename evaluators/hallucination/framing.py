@@ -159,7 +159,7 @@ class Said:
     idle: tuple[tuple[Span, Idle], ...]
 
     def has(self, kind: Idle) -> bool:
-        """Say whether a sentence claims nothing for this reason."""
+        """Return whether a sentence claims nothing for this reason."""
         return any(each is kind for _, each in self.idle)
 
 
@@ -189,7 +189,7 @@ def find_claims(text: str, question: str, words: Words | None = None, *, known: 
 
 
 def speaks_of_itself(said: str, words: Sequence[str], known: Container[str]) -> bool:
-    """Say whether a claim is of the speaker ("I used to ski"), of whom the contexts say nothing."""
+    """Return whether a claim is of the speaker ("I used to ski"), of whom the contexts say nothing."""
     about = [word for word in words if word in _SPEAKER]
     return bool(about) and not any(word in known for word in about) and _SPEAKING.search(said) is not None
 
@@ -212,7 +212,7 @@ def _why_idle(text: str, span: Span, words: Sequence[str], question: str, known:
 
 
 def _asks(sentence: str) -> bool:
-    """Say whether a sentence asks, and does not claim something first or wrap a claim: "Did you know that ...?"."""
+    """Return whether a sentence asks, and does not claim something first or wrap a claim: "Did you know that ...?"."""
     if _TAGGED.search(sentence):
         return False
     return len(sentence.split()) <= SHORTEST or _ASKING.match(sentence) is not None
@@ -232,7 +232,7 @@ def _is_nothing_but_frame(sentence: str, words: Sequence[str]) -> bool:
 
 
 def _is_frame(words: Sequence[str], allowed: frozenset[str]) -> bool:
-    """Say whether words are all of a frame, and one of them is more than a function word."""
+    """Return whether words are all of a frame, and one of them is more than a function word."""
     return 0 < len(words) <= 2 * LONGEST and allowed.issuperset(words) and not _TELLING_MUCH.isdisjoint(words)
 
 
@@ -252,7 +252,7 @@ def _without_frames(text: str, span: Span, words: Sequence[str]) -> Span | None:
 
 
 def _may_frame(words: Iterable[str], allowed: frozenset[str]) -> bool:
-    """Say whether words begin with those of a frame, and one of these is more than a function word."""
+    """Return whether words begin with those of a frame, and one of these is more than a function word."""
     return any(word in _TELLING_MUCH for word in takewhile(allowed.__contains__, words))
 
 

@@ -117,7 +117,7 @@ class Names:
         return self._evidence.stems[word.lower()] in self._evidence.words
 
     def has(self, name: str) -> bool:
-        """Say whether a context has a name, or a form of it: a plural, a people's name, an acronym."""
+        """Return whether a context has a name, or a form of it: a plural, a people's name, an acronym."""
         lowered = name.lower()
         known = self._evidence.words
         return (
@@ -143,7 +143,7 @@ class Names:
         ) or (follows is None and index == 0)
 
     def _has_form_of(self, name: str) -> bool:
-        """Say whether a context has a name of the same root with another ending: "Danes" for "Danish"."""
+        """Return whether a context has a name of the same root with another ending: "Danes" for "Danish"."""
         roots = _roots(name)
         near = [word for word in self._capitalised if word.startswith(roots)] if roots else []
         return any(word.startswith(root) and word[len(root) :] in _ENDINGS for word in near for root in roots)
@@ -159,7 +159,7 @@ class Names:
 
 
 def _tell_nothing(words: Sequence[re.Match[str]]) -> bool:
-    """Say whether a text is in capitals."""
+    """Return whether a text is in capitals."""
     lettered = [word[0] for word in words if word[0][0].isalpha()]
     return len(lettered) >= LONG_HEADLINE and sum(map(str.isupper, lettered)) > len(lettered) / 2
 

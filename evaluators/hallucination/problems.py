@@ -120,7 +120,7 @@ class Checks:
             yield Found(Problem.NEGATION, sentence.span)
 
     def _is_negation_off(self, sentence: Sentence) -> bool:
-        """Say whether a word is denied that the contexts only affirm, or the other way round."""
+        """Return whether a word is denied that the contexts only affirm, or the other way round."""
         # Without a negation nothing is denied here, and one look tells.
         if MAY_NEGATE.isdisjoint(sentence.words):
             return any(
@@ -131,7 +131,7 @@ class Checks:
 
 
 def _is_within(change: Change, derived: Sequence[Span]) -> bool:
-    """Say whether a unit differs because its number is written in another one."""
+    """Return whether a unit differs because its number is written in another one."""
     return change.turn is Turn.UNIT and any(start <= change.span[0] < end for start, end in derived)
 
 
@@ -140,7 +140,7 @@ def _problem(basis: Basis) -> Problem:
 
 
 def is_english(words: Sequence[str]) -> bool:
-    """Say whether words are read as English; a few words always are."""
+    """Return whether words are read as English; a few words always are."""
     return len(words) < _TOO_SHORT_TO_TELL or sum(map(FUNCTION_WORDS.__contains__, words)) >= ENGLISH * len(words)
 
 

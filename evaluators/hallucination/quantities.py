@@ -88,7 +88,7 @@ class Date:
     swapped: bool = False
 
     def fits(self, other: Date) -> bool:
-        """Say whether another date says everything that this one says."""
+        """Return whether another date says everything that this one says."""
         theirs = [(other.month, other.day)] + ([(other.day, other.month)] if other.swapped else [])
         mine = [(self.month, self.day)] + ([(self.day, self.month)] if self.swapped else [])
         year_fits = self.year in (0, other.year)
@@ -96,7 +96,7 @@ class Date:
 
 
 def may_have_figures(said: str, words: Iterable[str]) -> bool:
-    """Say whether a sentence with these words may have a number or a date; to look for them takes much longer."""
+    """Return whether a sentence with these words may have a number or a date; to look for them takes much longer."""
     return _HAS_DIGIT.search(said) is not None or not _WORDS.isdisjoint(words)
 
 
@@ -153,7 +153,7 @@ def _in_digits(text: str, span: Span) -> Iterator[Quantity]:
 
 
 def _is_part_of_a_word(text: str, start: int, found: re.Match[str]) -> bool:
-    """Say whether digits are compared as words, of a name or a place (B12, 3rd), or are of a year, as in 2018-19."""
+    """Return whether digits are compared as words, of a name or a place (B12, 3rd), or are of a year, as in 2018-19."""
     before = text[start - 1] if start else " "
     is_ordinal = text[found.end() : found.end() + 2].lower() in ("st", "nd", "rd", "th")
     in_a_span = len(found["whole"]) == 2 and _IN_A_SPAN.search(text[max(0, start - 5) : start]) is not None

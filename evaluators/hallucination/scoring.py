@@ -67,7 +67,7 @@ class Claim:
 
     @property
     def fails(self) -> bool:
-        """Say whether something is wrong with it that decides alone."""
+        """Return whether something is wrong with it that decides alone."""
         return bool(self.checked.problems) or self.n_unheard >= UNHEARD
 
 
@@ -140,7 +140,7 @@ class _Contexts:
         return Sentence(text, span, said, words, [self.evidence.stems[word] for word in words])
 
     def has(self, stems: Sequence[str]) -> bool:
-        """Say whether a context has these words one after another."""
+        """Return whether a context has these words one after another."""
         return self.evidence.words.issuperset(stems) and self._encode(stems) in self._joined
 
     def in_order(self, stems: Sequence[str], *, else_: float) -> float:

@@ -64,7 +64,7 @@ _OPPOSITES = frozenset(
 
 
 def turned(left_out: Sequence[str], put_in: Sequence[str]) -> Turn | None:
-    """Say how a sentence is turned in which words, in small letters, stand in the place of others."""
+    """Return how a sentence is turned in which words, in small letters, stand in the place of others."""
     return next(_turns(left_out, put_in), None)
 
 
@@ -80,7 +80,7 @@ def _turns(left_out: Sequence[str], put_in: Sequence[str]) -> Iterator[Turn]:
 
 
 def _is_denied(affirming: Sequence[str], denying: Sequence[str]) -> bool:
-    """Say whether one side only adds a negation: "does not" and nothing, and not "is not small" and "is large"."""
+    """Return whether one side only adds a negation: "does not" and nothing, and not "is not small" and "is large"."""
     if not NEGATIONS.isdisjoint(affirming) or NEGATIONS.isdisjoint(denying):
         return False
     rest = [word for word in denying if not (word in NEGATIONS or word in _BEFORE_T)]

@@ -44,7 +44,7 @@ _BASES = {
 
 
 def explain(verdict: Verdict, threshold: float, language: str | None = None) -> str:
-    """Say in a few sentences what decided. The output's own words are not repeated, only where they stand.
+    """Return in a few sentences what decided. The output's own words are not repeated, only where they stand.
 
     `language` is what the output seems to be in, whatever it was read as.
     """

@@ -12,7 +12,7 @@ DELIMITERS = ",;\t"
 
 
 def is_json(text: str) -> bool:
-    """Say whether the text is one JSON value (RFC 8259), white space around it allowed and nothing else.
+    """Return whether the text is one JSON value (RFC 8259), white space around it allowed and nothing else.
 
     Raises CannotScore("input_too_long") where it is nested too deeply to be read.
     """
@@ -31,7 +31,7 @@ def _no_constant(name: str) -> str:
 
 
 def is_csv(text: str) -> bool:
-    """Say whether the text is a table: two or more rows of the same two or more columns, by comma, semicolon or tab."""
+    """Return whether the text is a table: two or more rows of the same two or more columns, by comma, semicolon or tab."""
     return any(_is_table(text, delimiter) for delimiter in DELIMITERS if delimiter in text)
 
 

@@ -31,7 +31,7 @@ class Quotable:
         self._texts = tuple(map(_fold if loosely else _squeeze, texts))
 
     def holds(self, quote: str) -> bool:
-        """Say whether one of the texts holds the quote; nothing is no quote."""
+        """Return whether one of the texts holds the quote; nothing is no quote."""
         if self._loosely:
             parts = [_fold(part) for part in _cuts.split(quote)]
             return _are_long(parts) and any(_in_order(parts, text) for text in self._texts)
@@ -79,7 +79,7 @@ class Passages:
         return self._starts[run] + index - self._offsets[run]
 
     def _continues(self, index: int) -> bool:
-        """Say whether a word or a number goes on from the character before the index."""
+        """Return whether a word or a number goes on from the character before the index."""
         if index in (0, len(self._joined)) or self._place(index) != self._place(index - 1) + 1:
             return False
         before, after = self._joined[index - 1], self._joined[index]
@@ -97,7 +97,7 @@ def _plain_digits(text: str) -> str:
 
 
 def _are_long(parts: Sequence[str]) -> bool:
-    """Say whether the parts together are long enough to tell."""
+    """Return whether the parts together are long enough to tell."""
     return len("".join(parts).replace(" ", "").encode("utf-8", "replace")) >= LEAST_BYTES
 
 

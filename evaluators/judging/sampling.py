@@ -90,7 +90,7 @@ def _wanted(settings: Settings, readings: Sequence[Reading], threshold: float) -
 
 
 def wanted_samples(settings: Settings, values: Sequence[float], threshold: float) -> int:
-    """Say how many samples are wanted in all, given those that are there.
+    """Return how many samples are wanted in all, given those that are there.
 
     Adaptive: two; three when these disagree or one of them is near the threshold; five when the three do.
     """
@@ -131,7 +131,7 @@ def _samples_extra(readings: Sequence[Reading], threshold: float) -> dict[str, J
 
 
 def _source_extra(settings: Settings, readings: Sequence[Reading]) -> dict[str, JSONValue]:
-    """Say what the score comes from, where the profile wants it by probabilities."""
+    """Return what the score comes from, where the profile wants it by probabilities."""
     if not is_weighed(settings):
         return {}
     return {"score_source": "logprobs" if all(reading.is_weighed for reading in readings) else "samples"}

@@ -77,7 +77,7 @@ FALLBACK_TEMPERATURE = 0.7
 
 
 def is_weighed(settings: Settings) -> bool:
-    """Say whether the score is to come from the probabilities of what the judge may say."""
+    """Return whether the score is to come from the probabilities of what the judge may say."""
     return settings.get("score_from") == "logprobs"
 
 
@@ -115,15 +115,15 @@ def answer_tokens(settings: Settings, default: int) -> int:
 
 
 def is_strict(settings: Settings) -> bool:
-    """Say whether the evaluator's id fixes the rules of 2026-11-23."""
+    """Return whether the evaluator's id fixes the rules of 2026-11-23."""
     return settings.get("rules") == STRICT["rules"]
 
 
 def fails_unverified(settings: Settings) -> bool:
-    """Say whether a yes with a quote that stands nowhere counts as a no."""
+    """Return whether a yes with a quote that stands nowhere counts as a no."""
     return settings.get("on_unverified", "fail" if is_strict(settings) else "flag") == "fail"
 
 
 def fails_injection(settings: Settings) -> bool:
-    """Say whether text that speaks to the judge fails without being judged."""
+    """Return whether text that speaks to the judge fails without being judged."""
     return settings.get("on_injection") == "fail"

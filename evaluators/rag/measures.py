@@ -46,17 +46,17 @@ class Rag:
         self._known: dict[str, Any] = {}
 
     async def relevant(self, contexts: Sequence[str]) -> list[Truth]:
-        """Say of each context whether it helps to answer the question."""
+        """Return of each context whether it helps to answer the question."""
         _require(self.input, Field.INPUT)
         asked = [questions.relevance(self.input, each, self._settings) for each in contexts]
         return await self._truths(contexts, asked)
 
     async def relevance(self) -> list[Truth]:
-        """Say of each retrieved context whether it is relevant."""
+        """Return of each retrieved context whether it is relevant."""
         return await self._once("relevance", lambda: self.relevant(self._some_contexts()))
 
     async def contained(self) -> list[Truth]:
-        """Say of each retrieved context whether the answer uses it; a blank answer uses none."""
+        """Return of each retrieved context whether the answer uses it; a blank answer uses none."""
         return await self._once("contained", self._contained)
 
     async def points(self) -> list[Statement]:

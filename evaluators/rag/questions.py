@@ -254,7 +254,7 @@ def _quotable(texts: Sequence[str], settings: Settings) -> Quotable:
 
 
 def _holds(met: bool, verified: bool | None, settings: Settings) -> bool:
-    """Say whether a yes counts: with a quote that stands nowhere it is a no, where the profile says so."""
+    """Return whether a yes counts: with a quote that stands nowhere it is a no, where the profile says so."""
     return met and not (verified is False and fails_unverified(settings))
 
 

@@ -44,7 +44,7 @@ _POLITE = word_set(
 
 
 def asks_back(output: str, question: str) -> bool:
-    """Say whether an output as a whole asks the user something, in common English wordings.
+    """Return whether an output as a whole asks the user something, in common English wordings.
 
     What answers first and asks then does not; nor does who was asked for questions.
     """
@@ -67,7 +67,7 @@ def _is_asking(output: str, span: Span) -> bool:
 
 
 def _has_content(output: str, span: Span) -> bool:
-    """Say whether a sentence is more than politeness or a refusal."""
+    """Return whether a sentence is more than politeness or a refusal."""
     words = split_words(output[slice(*span)])
     said = [word for word in words if word not in FUNCTION_WORDS | INTERJECTIONS | _POLITE]
     return bool(said) and find_refusal(output, span) is None

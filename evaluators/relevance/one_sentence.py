@@ -40,7 +40,7 @@ def support_within_sentences(gold: str, question: str, contexts: Sequence[str], 
 
 
 def stands_in_one_sentence(gold: str, question: str, contexts: Iterable[str], stems: Stems) -> bool:
-    """Say whether one sentence has the content words in turn, wherever their order begins, and denies the same ones.
+    """Return whether one sentence has the content words in turn, wherever their order begins, and denies the same ones.
 
     It also has half of the question's other words: those of a short answer stand in many a sentence.
     """
@@ -67,7 +67,7 @@ def _denied(words: Sequence[str], stems: Stems) -> set[str]:
 
 
 def _is_in_turn(wanted: Sequence[str], said: Sequence[str]) -> bool:
-    """Say whether the words follow each other, with any others between; who did what to whom is told by their order."""
+    """Return whether the words follow each other, with any others between; who did what to whom is told by their order."""
     n_turns = len(wanted) if len(wanted) < _MANY else 1
     return any(_follows([*wanted[start:], *wanted[:start]], said) for start in range(n_turns))
 

@@ -96,7 +96,7 @@ MAX_CHARS = 240
 
 
 def declines_elsewhere(text: str) -> bool:
-    """Say whether a short output declines in one of fourteen languages other than English, in common wordings.
+    """Return whether a short output declines in one of fourteen languages other than English, in common wordings.
 
     What goes on after a "but" does not decline, unless that declines too.
     """
@@ -107,7 +107,7 @@ def declines_elsewhere(text: str) -> bool:
 
 
 def only_declines_elsewhere(sentence: str, words: Iterable[str], question: str) -> bool:
-    """Say whether a sentence with these words does no more than decline in a language other than English.
+    """Return whether a sentence with these words does no more than decline in a language other than English.
 
     A figure, or a clause beside the one that declines, claims something unless it excuses or repeats the question.
     """

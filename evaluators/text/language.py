@@ -167,7 +167,7 @@ def _language_of_words(words: Sequence[str]) -> Language:
 
 
 def _is_another(code: str, chance: float, words: Sequence[str]) -> bool:
-    """Say whether to believe that words are in this language: of a few, some have to be its small words."""
+    """Return whether to believe that words are in this language: of a few, some have to be its small words."""
     n_letters, small = sum(map(len, words)), _known_words().get(code)
     longer = [word for word in words if len(word) > 1]
     english = sum(word in _known_words()[ENGLISH] or word in _ALSO_ENGLISH for word in longer)

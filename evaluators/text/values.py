@@ -12,7 +12,7 @@ MAX_LITERAL = 400
 
 
 def same_value(one: AnswerText, other: AnswerText) -> bool:
-    """Say whether two answers, one of them at least a number or a boolean, are the same value.
+    """Return whether two answers, one of them at least a number or a boolean, are the same value.
 
     42, 42.0 and the text "42" are the same; a boolean is no number, so true is not 1; a text that is no JSON number and
     no JSON boolean is no value, so "forty-two" is not 42.

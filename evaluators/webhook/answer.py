@@ -109,7 +109,7 @@ def _extra(value: JSONValue) -> Mapping[str, JSONValue]:
 
 
 def _is_storable(value: JSONValue) -> bool:
-    """Say whether the database can hold it: no NUL, no lone surrogate, no number beyond what JSON can say."""
+    """Return whether the database can hold it: no NUL, no lone surrogate, no number beyond what JSON can say."""
     if isinstance(value, str):
         return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
     if isinstance(value, float):

@@ -29,12 +29,12 @@ READER, EDITOR, ADMIN = Member.Role.READER, Member.Role.EDITOR, Member.Role.ADMI
 
 
 def is_operator(request: HttpRequest) -> bool:
-    """Say whether a superuser is looking: they see every account."""
+    """Return whether a superuser is looking: they see every account."""
     return bool(request.user.is_active and request.user.is_superuser)
 
 
 def has_role(request: HttpRequest, role: Member.Role | None) -> bool:
-    """Say whether the person has at least this role in the account they look at; no role means operators only."""
+    """Return whether the person has at least this role in the account they look at; no role means operators only."""
     if is_operator(request):
         return True
     membership = CURRENT.get()
@@ -200,12 +200,12 @@ class ScopedAdmin(ModelAdmin):
         return ("account",) if self.has_account else ()
 
     def adds_account(self, request: HttpRequest, names: Any) -> bool:
-        """Say whether the page shows the account beside these columns or fields."""
+        """Return whether the page shows the account beside these columns or fields."""
         return self.has_account and is_operator(request) and "account" not in names
 
     @property
     def has_account(self) -> bool:
-        """Say whether rows belong to an account."""
+        """Return whether rows belong to an account."""
         return any(field.name == "account" for field in self.model._meta.fields)
 
     # --- writing -----------------------------------------------------------------------------------------------------

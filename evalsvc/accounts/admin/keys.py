@@ -64,7 +64,7 @@ class ApiKeyAdmin(ScopedAdmin):
 
     @display(description="State", label={"live": "success", "expired": "warning", "revoked": "danger"})
     def state(self, key: ApiKey) -> str:
-        """Say whether the key is valid now."""
+        """Return whether the key is valid now."""
         return key.state(timezone.now())
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:

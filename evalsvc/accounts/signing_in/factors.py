@@ -51,7 +51,7 @@ def new_secret() -> str:
 
 
 def has_factor(user: User | None) -> bool:
-    """Say whether the person is asked for a code."""
+    """Return whether the person is asked for a code."""
     return user is not None and Authenticator.objects.filter(user_id=user.pk, type=APP_CODE).exists()
 
 

@@ -39,7 +39,7 @@ class MailNotSent(Exception):
 
 
 def sends_mails() -> bool:
-    """Say whether the operator has said by which server, and where links lead."""
+    """Return whether the operator has said by which server, and where links lead."""
     return bool(settings.EMAIL_HOST and settings.PUBLIC_URL)
 
 
@@ -62,7 +62,7 @@ def send_reset(email: str) -> None:
 
 
 def is_for_good(exc: Exception) -> bool:
-    """Say whether the mail server has refused in a way that another try does not change (RFC 5321, 4.2.1)."""
+    """Return whether the mail server has refused in a way that another try does not change (RFC 5321, 4.2.1)."""
     if isinstance(exc, SMTPRecipientsRefused):
         return all(code >= PERMANENT for code, _ in exc.recipients.values())
     return isinstance(exc, SMTPResponseException) and exc.smtp_code >= PERMANENT

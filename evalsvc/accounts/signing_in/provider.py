@@ -116,7 +116,7 @@ class Provider(OpenIDConnectProvider):
 
 
 def is_configured() -> bool:
-    """Say whether there is a single sign-on."""
+    """Return whether there is a single sign-on."""
     return bool(settings.OIDC_ISSUER and settings.OIDC_CLIENT_ID and settings.PUBLIC_URL)
 
 
@@ -150,7 +150,7 @@ def come_back(request: HttpRequest) -> tuple[dict[str, Any], str]:
 
 
 def vouches_for_factor(claims: Mapping[str, Any]) -> bool:
-    """Say whether the provider has asked for a second factor, in a word that the settings know (RFC 8176; `acr`)."""
+    """Return whether the provider has asked for a second factor, in a word that the settings know (RFC 8176; `acr`)."""
     methods = claims.get("amr")
     said = [*(methods if isinstance(methods, list) else [methods]), claims.get("acr")]
     return any(isinstance(one, str) and one in settings.OIDC_FACTOR for one in said)

@@ -117,7 +117,7 @@ def finish(request: HttpRequest, stage: LoginStage, kind: str) -> HttpResponse:
 
 
 def proves_themselves(request: HttpRequest, user: User, *, password: str, code: str) -> bool:
-    """Say whether whoever is signed in is still that person: before they change how they sign in. Raises LockedOut.
+    """Return whether whoever is signed in is still that person: before they change how they sign in. Raises LockedOut.
 
     By the password; without one by a code; without either by a sign-in a short while ago.
     """

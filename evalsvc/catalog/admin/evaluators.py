@@ -124,7 +124,7 @@ class EvaluatorAdmin(ScopedAdmin):
 
     @display(description="State", label={"on": "success", "off": "warning"})
     def state(self, evaluator: Evaluator) -> str:
-        """Say whether requests can run it."""
+        """Return whether requests can run it."""
         return "on" if evaluator.is_enabled else "off"
 
     def save_model(self, request: HttpRequest, obj: Evaluator, form: Any, change: bool) -> None:
@@ -140,7 +140,7 @@ class EvaluatorAdmin(ScopedAdmin):
         return [one for one in super().get_actions_detail(request, object_id) if one.action_name.endswith(wanted)]
 
     def has_switch(self, request: HttpRequest, evaluator: Evaluator) -> bool:
-        """Say whether there is an account to switch it in: an operator looks at a managed row from nowhere."""
+        """Return whether there is an account to switch it in: an operator looks at a managed row from nowhere."""
         in_account = CURRENT.get() is not None or evaluator.account_id is not None
         return in_account and self.has_add_permission(request)
 

@@ -67,7 +67,7 @@ def own_families() -> list[tuple[str, str]]:
 
 
 def settings_help() -> SafeString:
-    """Say what each family's profiles may set: a line for each family, that opens."""
+    """Return what each family's profiles may set: a line for each family, that opens."""
     own = [family for family in families() if family.accepts_own_profiles]
     return format_html("JSON, as `config` in the API. {}", format_html_join("", "{}", ((help_of(one),) for one in own)))
 
@@ -220,7 +220,7 @@ class ProfileAdmin(ScopedAdmin):
 
     @display(description="State", label={"in use": "success"})
     def state(self, profile: Profile) -> str:
-        """Say whether requests can name it."""
+        """Return whether requests can name it."""
         return "in use" if profile.archived_at is None else "archived"
 
     @admin.display(description="Settings")

@@ -41,7 +41,7 @@ def decisive_metric(plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_running(live: Live) -> bool:
-    """Say whether more is to come."""
+    """Return whether more is to come."""
     return live.state in ("draft", "running") and any(one.is_alive for one in live.configs)
 
 

@@ -28,7 +28,7 @@ def follow(api: ExperimentsApi, experiment_id: str, show: Show) -> Live:
 
 
 def _is_scoring(live: Live) -> bool:
-    """Say whether scores of outputs that are there are still to come; a config that was stopped leaves some open."""
+    """Return whether scores of outputs that are there are still to come; a config that was stopped leaves some open."""
     done = [one for one in live.configs if one.state == "completed"]
     # Of a plan with a limit, what lies beyond it is pending for good.
     n_unasked = live.raw["experiment"]["n_examples"] - live.n_examples

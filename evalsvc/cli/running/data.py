@@ -28,12 +28,12 @@ class Data:
 
     @property
     def has_expected(self) -> bool:
-        """Say whether anything is expected."""
+        """Return whether anything is expected."""
         return self.reference is not None or any(not one.keys().isdisjoint(EXPECTED) for one in self.examples)
 
     @property
     def has_contexts(self) -> bool:
-        """Say whether there are passages."""
+        """Return whether there are passages."""
         return any(not one.keys().isdisjoint(CONTEXTS) for one in self.examples)
 
     def store(self, api: ExperimentsApi) -> DatasetReference:

@@ -284,7 +284,7 @@ class ExperimentResult(Plottable):
             self._workers.has_changed.wait(SECONDS_BETWEEN_READS)
 
     def _is_settled(self, live: Live) -> bool:
-        """Say whether the experiment has ended, or goes on without this process."""
+        """Return whether the experiment has ended, or goes on without this process."""
         return live.state not in ("draft", "running") or any(one.is_alive for one in live.configs)
 
     def run(self, on_progress: Callable[[ExperimentResult, Live], None] | None = None) -> ExperimentResult:

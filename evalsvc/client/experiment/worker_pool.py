@@ -101,12 +101,12 @@ class WorkerPool:
 
     @property
     def is_running(self) -> bool:
-        """Say whether its threads were started and not told to stop."""
+        """Return whether its threads were started and not told to stop."""
         return bool(self._workers) and not self._stopping.is_set()
 
     @property
     def has_work(self) -> bool:
-        """Say whether something is in work, or may be there to lease."""
+        """Return whether something is in work, or may be there to lease."""
         return any(job.is_wanted or job.n_units_held for job in self.jobs.values())
 
     def add(self, config_id: str, name: str, runnable: object) -> None:

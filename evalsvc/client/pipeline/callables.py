@@ -42,7 +42,7 @@ class Parameters:
         )
 
     def takes(self, name: str) -> bool:
-        """Say whether there is a parameter of that name."""
+        """Return whether there is a parameter of that name."""
         return self.is_open or name in self.names
 
 

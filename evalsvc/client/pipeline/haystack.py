@@ -14,7 +14,7 @@ from evalsvc.client.pipeline.graphs import ByComponent, ComponentLink, Fields, G
 
 
 def is_haystack(runnable: object) -> bool:
-    """Say whether a runnable is a pipeline with a graph of components, as Haystack 2.x has them."""
+    """Return whether a runnable is a pipeline with a graph of components, as Haystack 2.x has them."""
     nodes = getattr(getattr(runnable, "graph", None), "nodes", None)
     return nodes is not None and all(callable(getattr(runnable, name, None)) for name in ("run", "get_component"))
 

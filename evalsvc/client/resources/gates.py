@@ -76,7 +76,7 @@ class GateRecord(ServiceObject, Plottable):
 
     @property
     def passed(self) -> bool:
-        """Say whether everything that was asked is shown."""
+        """Return whether everything that was asked is shown."""
         return self.outcome == "pass"
 
     def __str__(self) -> str:

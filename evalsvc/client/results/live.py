@@ -61,7 +61,7 @@ class Standing:
 
     @property
     def is_alive(self) -> bool:
-        """Say whether more outputs are wanted of it."""
+        """Return whether more outputs are wanted of it."""
         return self.state in ALIVE
 
     @property

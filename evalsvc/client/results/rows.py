@@ -105,7 +105,7 @@ class Row:
 
     @property
     def is_ok(self) -> bool:
-        """Say whether there is an output to score."""
+        """Return whether there is an output to score."""
         return self.status == "ok"
 
     @classmethod

@@ -44,17 +44,17 @@ class SampleResult:
 
     @property
     def passed(self) -> bool:
-        """Say whether every evaluator gave a score and passed it."""
+        """Return whether every evaluator gave a score and passed it."""
         return self.result is not None and self.result.passed
 
     @property
     def is_pending(self) -> bool:
-        """Say whether workers still have some of it."""
+        """Return whether workers still have some of it."""
         return self.result is not None and self.result.is_pending
 
     @property
     def may_change(self) -> bool:
-        """Say whether the same request again may bring more."""
+        """Return whether the same request again may bring more."""
         return self.is_pending or self.status in LATER
 
     def __str__(self) -> str:

@@ -78,7 +78,7 @@ class Interval(Plottable):
 
     @property
     def covers(self) -> str:
-        """Say of what it is: whose scores, since when, and where they come from when that is not one place."""
+        """Return of what it is: whose scores, since when, and where they come from when that is not one place."""
         return f"history of {self._whose or 'the account'}{self._parts}"
 
     @property
@@ -143,7 +143,7 @@ class Verdict:
 
     @property
     def is_pending(self) -> bool:
-        """Say whether a worker still has it."""
+        """Return whether a worker still has it."""
         return self.status == "pending"
 
     @property
@@ -234,12 +234,12 @@ class EvaluateResult(Sequence[Verdict], Plottable):
 
     @property
     def passed(self) -> bool:
-        """Say whether every evaluator gave a score and passed it."""
+        """Return whether every evaluator gave a score and passed it."""
         return all(verdict.passed is True for verdict in self.verdicts)
 
     @property
     def is_pending(self) -> bool:
-        """Say whether a worker still has one of them."""
+        """Return whether a worker still has one of them."""
         return any(verdict.is_pending for verdict in self.verdicts)
 
     @overload

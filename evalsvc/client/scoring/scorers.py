@@ -113,7 +113,7 @@ def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, object]) -> Custom
 
 
 def is_computed_at_end(metric: CustomMetric) -> bool:
-    """Say whether a metric has no number for one example, and so is worked out here when all is done."""
+    """Return whether a metric has no number for one example, and so is worked out here when all is done."""
     return metric.compute is not None and metric.kind == "untyped"
 
 

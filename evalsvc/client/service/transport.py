@@ -235,7 +235,7 @@ def _build_unreachable_error(url: str, exc: httpx.RequestError) -> UnreachableEr
 
 
 def _may_retry(response: httpx.Response | None) -> bool:
-    """Say whether the same request can do better later: limits, outages, and a twin that still runs."""
+    """Return whether the same request can do better later: limits, outages, and a twin that still runs."""
     if response is None:
         return True
     if response.status_code == httpx.codes.CONFLICT:

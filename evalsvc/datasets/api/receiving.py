@@ -62,7 +62,7 @@ class CountedBody:
 
 
 def is_form(request: HttpRequest) -> bool:
-    """Say whether the body is multipart."""
+    """Return whether the body is multipart."""
     return request.content_type == "multipart/form-data"
 
 

@@ -99,7 +99,7 @@ def read_judgements(index: sqlite3.Connection, file: Readable, refusals: Refusal
 
 
 def is_integer(text: str) -> bool:
-    """Say whether a score is one, and small enough for everyone."""
+    """Return whether a score is one, and small enough for everyone."""
     return text.removeprefix("-").isdecimal() and text.isascii() and len(text) <= 10
 
 
@@ -133,7 +133,7 @@ def read_corpus(index: sqlite3.Connection, file: Readable, refusals: Refusals, *
 
 
 def has_texts(location: SourceLocation, record: Record, refusals: Refusals, *fields: str) -> bool:
-    """Say whether all fields are texts that can be looked up."""
+    """Return whether all fields are texts that can be looked up."""
     bad = [field for field in fields if not isinstance(record.get(field), str)]
     for field in bad:
         refusals.add(location, f"`{field}` must be a text.", field)

@@ -64,7 +64,7 @@ class Names:
                 record[name] = value
 
     def has_any(self, columns: Iterable[str]) -> bool:
-        """Say whether one of these columns is a field."""
+        """Return whether one of these columns is a field."""
         known = {column for own in self.columns.values() for column in own}
         return not known.isdisjoint(columns)
 

@@ -152,7 +152,7 @@ def read_passages(
 
 
 def is_passage(value: object) -> bool:
-    """Say whether a value is a text, or an object that evaluators can read as a passage."""
+    """Return whether a value is a text, or an object that evaluators can read as a passage."""
     if isinstance(value, dict):
         text, key = (next((value[name] for name in names if name in value), None) for names in PASSAGE_NAMES)
         return isinstance(text, str) or (text is None and isinstance(key, str | int) and not isinstance(key, bool))

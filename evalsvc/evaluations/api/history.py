@@ -42,7 +42,7 @@ ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments")
 
 
 def is_asked(name: str) -> bool:
-    """Say whether a parameter says what the interval is of."""
+    """Return whether a parameter says what the interval is of."""
     return name in ASKED or name.startswith(("scope.", "since."))
 
 
@@ -110,7 +110,7 @@ class HistoryView(AccountView):
         return Response(history_shapes.History(**answer, points=shown, next_cursor=cursor))
 
     def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalAsk) -> dict[str, Any]:
-        """Say where there are scores when there are none here: under which profiles, and of an app of which name."""
+        """Return where there are scores when there are none here: under which profiles, and of an app of which name."""
         found = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
         answer: dict[str, Any] = {"other_profiles": [name for name in found if name != profile_name]}
         if ask.scope is None or ask.scope[0] != "app":

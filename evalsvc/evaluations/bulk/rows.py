@@ -55,7 +55,7 @@ class BatchRow:
 
     @property
     def is_settled(self) -> bool:
-        """Say whether it can be answered."""
+        """Return whether it can be answered."""
         row = self.twin or self
         return row.answer is not None or row.problem is not None
 
@@ -66,7 +66,7 @@ class BatchRow:
 
     @property
     def is_pending(self) -> bool:
-        """Say whether workers have something to do for it."""
+        """Return whether workers have something to do for it."""
         return not self.is_settled and self.twin is None and self.request_id is not None
 
     @property

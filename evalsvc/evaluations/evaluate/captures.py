@@ -66,7 +66,7 @@ class Capture:
 
     @property
     def is_small(self) -> bool:
-        """Say whether it goes with others."""
+        """Return whether it goes with others."""
         n_chars = len(self.request) + len(self.evaluations)
         return n_chars <= MOST_CHARS and max(self.n_evaluations, len(self.pairs)) <= MOST_EVALUATIONS
 
@@ -177,7 +177,7 @@ class Captures:
 
 
 def is_undone(exc: DatabaseError) -> bool:
-    """Say whether the server itself has answered with this error, and so has rolled its transaction back.
+    """Return whether the server itself has answered with this error, and so has rolled its transaction back.
 
     An error without a code, or after which the connection is gone, may have come after the commit.
     """

@@ -89,7 +89,7 @@ def note_retry(account_id: int, fingerprint: int) -> None:
 
 
 def is_overtaken(account_id: int, fingerprint: int) -> bool:
-    """Say whether a first try comes after its retry; the next one of the same body is meant anew."""
+    """Return whether a first try comes after its retry; the next one of the same body is meant anew."""
     try:
         return bool(shared_client().getdel(_overtaking(account_id, fingerprint)))
     except RedisError:

@@ -53,7 +53,7 @@ class Accepted:
 
 
 def is_kept(call: EvaluateCall, entry: PlannedEvaluation) -> bool:
-    """Say whether capture keeps this finished evaluation."""
+    """Return whether capture keeps this finished evaluation."""
     if call.capture == "fails-only":
         return entry.verdict.passed is False
     return call.capture == "all" and entry.resolved is not None

@@ -112,7 +112,7 @@ class StoredRequest:
 
     @property
     def is_finished(self) -> bool:
-        """Say whether every evaluation has its verdict."""
+        """Return whether every evaluation has its verdict."""
         return not self.pending
 
     @property

@@ -108,7 +108,7 @@ def retry_evidence(asked: Asked, entries: list[PlannedEvaluation]) -> RetryEvide
 
 
 def leaves_rows(asked: Asked, entries: list[PlannedEvaluation]) -> bool:
-    """Say whether a call leaves something by which its repeat finds it."""
+    """Return whether a call leaves something by which its repeat finds it."""
     return asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
 
 
@@ -120,7 +120,7 @@ def _overtaken(caller: Asker, asked: Asked) -> RetryEvidence | None:
 
 
 def is_queued(entry: PlannedEvaluation) -> bool:
-    """Say whether an evaluator is left to a worker."""
+    """Return whether an evaluator is left to a worker."""
     return entry.verdict.status == "pending" and entry.lane != Lane.INLINE
 
 

@@ -51,7 +51,7 @@ _usual_seconds: BoundedCache[Pace, float] = BoundedCache(MAX_PACES)
 
 
 def may_wait(account_id: int, seconds: float) -> bool:
-    """Say whether there is a place, and time to wait; who is refused here need not ask for one."""
+    """Return whether there is a place, and time to wait; who is refused here need not ask for one."""
     if seconds <= 0:
         return False
     has_place = room.has_place_for(account_id)

@@ -73,7 +73,7 @@ class WaitingRoom:
         return True
 
     def has_place_for(self, account_id: int) -> bool:
-        """Say whether a guest of this account would be admitted now; the place is not kept."""
+        """Return whether a guest of this account would be admitted now; the place is not kept."""
         with self._lock:
             if self._is_closed:
                 return False

@@ -182,7 +182,7 @@ def captured_of(window: Window) -> Window:
 
 
 def _may_have_moved(values: Any) -> bool:
-    """Say whether `drift_of` may find a shift: its own test without what only makes it milder, in a few steps."""
+    """Return whether `drift_of` may find a shift: its own test without what only makes it milder, in a few steps."""
     n = values.size
     apart = values - values.sum() / n
     sums = np.abs(np.cumsum(apart))

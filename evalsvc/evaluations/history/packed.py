@@ -41,7 +41,7 @@ class Verdicts:
         return np.frombuffer(doubles)
 
     def may_have_moved(self, reach: float) -> bool:
-        """Say whether the running sum may leave its share of the whole by `reach` standard deviations, in blocks.
+        """Return whether the running sum may leave its share of the whole by `reach` standard deviations, in blocks.
 
         With D the distance before a block, its m passes and f fails, nothing within it is further than D + m(1 - p) or
         D - fp. So this never says no where the test of each place says yes, and seldom yes where that says no.

@@ -80,7 +80,7 @@ def label_fingerprint(account_id: int, criteria_id: uuid.UUID, resource_type: st
 
 
 def has_labels(*, account: Account, criteria_id: uuid.UUID) -> bool:
-    """Say whether anybody has used the criteria."""
+    """Return whether anybody has used the criteria."""
     evaluator_id = evaluator_of(criteria_id)
     return Evaluation.objects.filter(account=account, captured=True, evaluator_id=evaluator_id).exists()
 

@@ -101,5 +101,5 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
 
 
 def is_named(log_id: str | None) -> bool:
-    """Say whether a row names the log that it is about. Tracing that is switched off sends an id of zeros."""
+    """Return whether a row names the log that it is about. Tracing that is switched off sends an id of zeros."""
     return log_id is not None and log_id.strip("0-") != ""

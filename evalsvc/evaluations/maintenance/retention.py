@@ -270,7 +270,7 @@ def _delete_some_scores(values: dict[str, Any]) -> int:
 
 
 def _is_long(values: dict[str, Any]) -> bool:
-    """Say whether what a process remembers of a history is all still there."""
+    """Return whether what a process remembers of a history is all still there."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(IS_LONG, values | {"length": HISTORY_LENGTH})
         return bool(cursor.fetchone()[0])

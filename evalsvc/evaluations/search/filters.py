@@ -239,7 +239,7 @@ def same_as(field: SearchField, wanted: object) -> Q:
 
 
 def is_of_tags(field: SearchField) -> bool:
-    """Say whether each value of the field is looked up by itself."""
+    """Return whether each value of the field is looked up by itself."""
     return field.lookup.startswith(f"{REQUEST}tags")
 
 

@@ -282,7 +282,7 @@ def _grade_errors(raw: InputSpellings, passages: Sequence[Passage]) -> list[Fiel
 
 
 def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
-    """Say what cannot be read as what it should be, for routes on which no evaluator would say so."""
+    """Return what cannot be read as what it should be, for routes on which no evaluator would say so."""
     if sample.unread is NOTHING_UNREAD:
         return []
     names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}

@@ -49,7 +49,7 @@ class IntervalAsk:
 
     @property
     def is_plain(self) -> bool:
-        """Say whether it is of the newest scores of the account, which processes remember."""
+        """Return whether it is of the newest scores of the account, which processes remember."""
         by_number = self.since is None or (isinstance(self.since, tuple) and self.since[0] == "scores")
         return self.scope is None and by_number and self.include_experiments == "promoted"
 

@@ -129,7 +129,7 @@ class EvaluateCall:
 
     @property
     def names_itself(self) -> bool:
-        """Say whether the caller named the one text, or the one operation, that this call is about.
+        """Return whether the caller named the one text, or the one operation, that this call is about.
 
         The same call with the same name is then the same evaluation. An id of zeros is how tracing says that it is off.
         """
@@ -244,7 +244,7 @@ def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
 
 
 def is_judgeable(sample: Sample) -> bool:
-    """Say whether an evaluator could find something to judge: what was said, or what was retrieved and wanted."""
+    """Return whether an evaluator could find something to judge: what was said, or what was retrieved and wanted."""
     if sample.input is not None or sample.output is not None or sample.unread:
         return True
     return sample.contexts is not None and sample.gold_contexts is not None

@@ -58,7 +58,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
         return PlanList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Say what the rows are."""
+        """Return what the rows are."""
         return super().changelist_view(request, {**(extra_context or {}), "title": "Experiments"})
 
     # --- Columns and fields ------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
 
 
 def is_id(text: object) -> bool:
-    """Say whether a text can be an id."""
+    """Return whether a text can be an id."""
     text = str(text)
     return text.isascii() and text.isdigit() and int(text) <= BigIntegerField.MAX_BIGINT
 

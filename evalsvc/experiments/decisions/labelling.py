@@ -93,7 +93,7 @@ def _check_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> No
 
 
 def _has_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> bool:
-    """Say whether a config leads an experiment that is done, and not by chance. Alone, it has nobody to beat."""
+    """Return whether a config leads an experiment that is done, and not by chance. Alone, it has nobody to beat."""
     leads = view["leader"] == str(config.pk)
     return plan.state == ExperimentPlan.State.DONE and leads and view["leader_settled"] is not False
 

@@ -89,7 +89,7 @@ def _past(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[int, Dr
 
 
 def rests_on_nobody(plan: ExperimentPlan) -> bool:
-    """Say whether a stop for epsilon is to be tested again: whoever it rested on was stopped or deleted since."""
+    """Return whether a stop for epsilon is to be tested again: whoever it rested on was stopped or deleted since."""
     if plan.epsilon is None or plan.policy == Policy.MANUAL:
         return False
     configs = list(Config.objects.filter(experiment_id=plan.pk))

@@ -153,7 +153,7 @@ def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
 
 
 def _is_given_out(plan: ExperimentPlan) -> bool:
-    """Say whether the whole budget of queries has been given out, and no config that runs has any of it left."""
+    """Return whether the whole budget of queries has been given out, and no config that runs has any of it left."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(ALL_GIVEN_OUT, {"budget": plan.budget_queries, "experiment": plan.experiment_id})
         return bool(cursor.fetchone()[0])

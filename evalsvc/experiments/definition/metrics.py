@@ -74,7 +74,7 @@ class Metric:
 
     @property
     def is_apart(self) -> bool:
-        """Say whether no history of its evaluator could hold its scores."""
+        """Return whether no history of its evaluator could hold its scores."""
         return self.mode == ISOLATED or self.k is not None
 
     @classmethod
@@ -93,7 +93,7 @@ class Metric:
 
     @property
     def is_comparable(self) -> bool:
-        """Say whether pairs of its scores can be compared: single numbers within a known range."""
+        """Return whether pairs of its scores can be compared: single numbers within a known range."""
         return self.kind.is_of_single_scores and self.value_range is not None
 
     def rescaled(self, value: float) -> float:
@@ -171,7 +171,7 @@ def with_twins(metrics: Sequence[Metric], modes: Sequence[str], *, pointer: str)
 
 
 def is_twin(metric: Metric, other: Metric) -> bool:
-    """Say whether the other is the same metric in isolated mode."""
+    """Return whether the other is the same metric in isolated mode."""
     if (metric.mode, other.mode) != MODES:
         return False
     return all(getattr(metric, name) == getattr(other, name) for name in MEASURED_ALIKE)

@@ -59,7 +59,7 @@ class PipelineGraph:
         return {node.name: node for node in self.nodes}
 
     def is_called(self, node: PipelineNode) -> bool:
-        """Say whether a node is asked, unless an example has an output for it."""
+        """Return whether a node is asked, unless an example has an output for it."""
         return node.simulate_from is None and node.name not in self.simulated
 
     @property
@@ -110,7 +110,7 @@ def read_node(name: str, node: Mapping[str, Any], parameters: Mapping[str, Any])
 
 
 def _is_same_each_time(node: Mapping[str, Any]) -> bool:
-    """Say whether asking again would only repeat the answer, as applications do, and models at temperature 0."""
+    """Return whether asking again would only repeat the answer, as applications do, and models at temperature 0."""
     return node.get("kind") == "http" or node.get("temperature") == 0
 
 

@@ -23,7 +23,7 @@ ENOUGH_SCORES = 30
 
 
 def is_wide(metric: Metric, lowest: float | None, highest: float | None) -> bool:
-    """Say whether a metric's range is much wider than what lies between these; equal scores say nothing about it."""
+    """Return whether a metric's range is much wider than what lies between these; equal scores say nothing about it."""
     if metric.value_range is None or metric.binary or lowest is None or highest is None or highest <= lowest:
         return False
     return metric.value_range[1] - metric.value_range[0] >= MUCH_WIDER * (highest - lowest)
@@ -60,7 +60,7 @@ def warned(answer: dict[str, Any], version: DatasetVersion, metrics: Sequence[Me
 
 
 def by_evaluator(metric: Metric) -> str | None:
-    """Say what a metric's evaluator can answer, if the range is much wider."""
+    """Return what a metric's evaluator can answer, if the range is much wider."""
     run = find_evaluator(metric.runs) if metric.runs and metric.source == "score" else None
     own = run[0].value_range if run is not None else None
     return f"its evaluator answers {own[0]:g} to {own[1]:g}" if own and is_wide(metric, *own) else None

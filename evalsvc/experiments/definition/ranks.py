@@ -27,7 +27,7 @@ def with_ranking(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def problem_with_ranks(run: Resolved | None, k: int | None) -> str | None:
-    """Say why a metric cannot read only the first k ranks; None when it can, or need not."""
+    """Return why a metric cannot read only the first k ranks; None when it can, or need not."""
     if k is None:
         return None
     properties = run.family.settings_schema.get("properties") if run is not None else None

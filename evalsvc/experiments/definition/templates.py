@@ -35,7 +35,7 @@ def template_names(template: object) -> Iterator[str]:
 
 
 def problem_with(name: str) -> str | None:
-    """Say what is wrong with a name in a template, before there is an example; None when nothing is."""
+    """Return what is wrong with a name in a template, before there is an example; None when nothing is."""
     root = name.split(".", 1)[0]
     if root == "expected":
         return "`expected` is what the answer is compared with: a prompt that shows it would answer for the model."

@@ -106,7 +106,7 @@ def _numbers(look: Look | None) -> list[float | None] | None:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Say whether two numbers, or rows of numbers, are equal but for the order in which they were added up."""
+    """Return whether two numbers, or rows of numbers, are equal but for the order in which they were added up."""
     if one is None or other is None:
         return one is other
     if isinstance(one, list | tuple):

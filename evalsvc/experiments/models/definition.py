@@ -217,7 +217,7 @@ class Config(TenantModel):
 
     @property
     def is_in_race(self) -> bool:
-        """Say whether it stands for itself against the others: it runs, has answered all, has won, or only waits."""
+        """Return whether it stands for itself against the others: it runs, has answered all, has won, or only waits."""
         if self.state == Config.State.STOPPED:
             return self.stop_reason in (Config.StopReason.DECIDED, Config.StopReason.PAUSE)
         return self.state in (Config.State.RUNNING, Config.State.COMPLETED)

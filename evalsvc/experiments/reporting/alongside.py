@@ -75,7 +75,7 @@ def metrics_of(plan: ExperimentPlan) -> list[Metric]:
 
 
 def reads(metric: Metric, evaluator_id: str, profile_name: str) -> bool:
-    """Say whether a metric reads what this evaluator says under this profile."""
+    """Return whether a metric reads what this evaluator says under this profile."""
     named = (metric.evaluator_id, metric.profile_name) == (evaluator_id, profile_name)
     return metric.source in EVALUATOR_SOURCES and named
 

@@ -26,24 +26,24 @@ def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def joint_words(level: float, n: int) -> str:
-    """Say why an interval is at a higher level than was asked for: so that several hold together."""
+    """Return why an interval is at a higher level than was asked for: so that several hold together."""
     return f"so that all {n} comparisons hold together at {level_text(level)}" if n > 1 else ""
 
 
 def covers_words(view: Mapping[str, Any]) -> str:
-    """Say what an interval is about and when it may be read."""
+    """Return what an interval is about and when it may be read."""
     shown = headline(view)
     name = "mean on " if view["mean"] else ""
     return f"{name}{shown['covers']}, {shown['safe']}, {level_text(view['level'])}"
 
 
 def watched_words(shown: Mapping[str, Any]) -> str:
-    """Say of a headline what its interval is about and when it may be read; nothing where there is none."""
+    """Return of a headline what its interval is about and when it may be read; nothing where there is none."""
     return f"for {shown['covers']}, {shown['safe']}" if shown["lower"] is not None else ""
 
 
 def quantile_words(view: Mapping[str, Any]) -> list[str]:
-    """Say what latencies and costs are read by, beside their mean: a bound that few scores cannot give takes more."""
+    """Return what latencies and costs are read by, beside their mean: a bound that few scores cannot give takes more."""
     return [_quantile_words(one) for one in view["quantiles"] or ()]
 
 
@@ -55,7 +55,7 @@ def _quantile_words(found: Mapping[str, Any]) -> str:
 
 
 def set_words(view: Mapping[str, Any]) -> str:
-    """Say what the metric is on this set, or in which bounds it will be; of one without any score, why."""
+    """Return what the metric is on this set, or in which bounds it will be; of one without any score, why."""
     if view["value"] is None:
         return describe_counts(view) if view["n_error"] or view["n_na"] or view["stopped"] else ""
     found = view["this_set"]
@@ -70,7 +70,7 @@ def set_words(view: Mapping[str, Any]) -> str:
 
 
 def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
-    """Say how an interval was found, from how many, and what to mind."""
+    """Return how an interval was found, from how many, and what to mind."""
     words = [shown["method"] or "no interval", describe_counts(view)]
     once = (shown["new_data"] or {}).get("one_look")
     if once is not None and once["lower"] is not None:
@@ -79,7 +79,7 @@ def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
 
 
 def describe_counts(view: Mapping[str, Any]) -> str:
-    """Say what became of the examples; the counts add up to all of them."""
+    """Return what became of the examples; the counts add up to all of them."""
     words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
     rest = [f"{view[name]} {word}" for name, word in words if view[name]]
     stopped = [view["stopped"]] if view["stopped"] else []
@@ -87,7 +87,7 @@ def describe_counts(view: Mapping[str, Any]) -> str:
 
 
 def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
-    """Say what a clone did on the examples that its designer may have seen, and whether there are others."""
+    """Return what a clone did on the examples that its designer may have seen, and whether there are others."""
     words = [f"{number(seen['value'])} on the {seen['n']} seen before its design"] if seen else []
     if "no_fresh_examples" in view["warnings"]:
         words.append("designed after every answer could be seen")
@@ -105,7 +105,7 @@ def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] |
 
 
 def before_words(found: Mapping[str, Any] | None, *, is_binary: bool = False) -> str:
-    """Say what the history of evaluator and profile was before; nothing where it is too short for an interval.
+    """Return what the history of evaluator and profile was before; nothing where it is too short for an interval.
 
     It is that of the account, of other samples: nothing that a config can be better than.
     """
@@ -132,7 +132,7 @@ MOST_LEVEL = 3
 
 
 def leads(is_settled: bool | None, state: str, *, is_level: bool = False) -> str:
-    """Say what leading means: so far while it runs, else in the end; of several with one value, that they are level."""
+    """Return what leading means: so far while it runs, else in the end; of several with one value, that they are level."""
     if is_level:
         return LEVEL.get(state, "level so far")
     return "leader" if is_settled is not False else LED.get(state, "leader so far, not settled")
@@ -146,7 +146,7 @@ def level_names(names: Sequence[str]) -> str:
 
 
 def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Say how a config compares with another on new data, and beneath it on this set, and what it would take."""
+    """Return how a config compares with another on new data, and beneath it on this set, and what it would take."""
     if found is None or found["delta"] is None:
         return "", []
     shown = found["mean"] or found
@@ -160,7 +160,7 @@ def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> 
 
 
 def difference_words(found: Mapping[str, Any]) -> str:
-    """Say what the difference is on this set."""
+    """Return what the difference is on this set."""
     on_set = found["this_set"]
     if on_set["exact"]:
         return f"on this set: {number(found['delta'], signed=True)} exactly"
@@ -170,13 +170,13 @@ def difference_words(found: Mapping[str, Any]) -> str:
 
 
 def look_words(found: Mapping[str, object]) -> str:
-    """Say when the interval may be read, and among how many comparisons."""
+    """Return when the interval may be read, and among how many comparisons."""
     n = found["n_comparisons"]
     return f"{found['label']}, {n} comparison{'' if n == 1 else 's'}"
 
 
 def outlook_words(found: Mapping[str, Any]) -> str:
-    """Say what it would take to be sure, or why nobody can be."""
+    """Return what it would take to be sure, or why nobody can be."""
     if found["word"] is None:
         return ONE_LOOK_ONLY.format(why=untold_words(found))
     if found["word"] != MAY_BE_CHANCE or found["rests_on"] is None:
@@ -190,7 +190,7 @@ def outlook_words(found: Mapping[str, Any]) -> str:
 
 
 def untold_words(found: Mapping[str, Any]) -> str:
-    """Say why a comparison has no word."""
+    """Return why a comparison has no word."""
     return UNTOLD.get(found["reason"] or "", UNTOLD["no_range"])
 
 

@@ -262,7 +262,7 @@ def storable(value: object) -> Any:
 
 
 def is_too_deep(value: object, levels: int = MAX_LEVELS) -> bool:
-    """Say whether JSON is nested deeper than what writes and reads it later can take."""
+    """Return whether JSON is nested deeper than what writes and reads it later can take."""
     if isinstance(value, Mapping):
         return levels == 0 or any(is_too_deep(item, levels - 1) for item in value.values())
     if isinstance(value, list):

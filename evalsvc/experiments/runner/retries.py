@@ -23,12 +23,12 @@ class RetryTask:
     error_types: tuple[str, ...] | None
 
     def is_done(self, output: Output) -> bool:
-        """Say whether an output has been through this retry, but for scores that it may wait for."""
+        """Return whether an output has been through this retry, but for scores that it may wait for."""
         return (output.retry or 0) >= self.number
 
 
 def is_retry(addition: int) -> bool:
-    """Say whether units of this number are of a retry, and not of the plan or of added metrics."""
+    """Return whether units of this number are of a retry, and not of the plan or of added metrics."""
     return addition >= RETRIES_FROM
 
 
@@ -40,7 +40,7 @@ def retry_task(unit: Unit) -> RetryTask:
 
 
 def is_scored_by(metric: Metric, addition: int) -> bool:
-    """Say whether units of this number score a metric: a retry all but those whose numbers the caller sends later."""
+    """Return whether units of this number score a metric: a retry all but those whose numbers the caller sends later."""
     if not is_retry(addition):
         return metric.addition == addition
     return not metric.addition or metric.source != CLIENT

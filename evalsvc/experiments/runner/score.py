@@ -77,12 +77,12 @@ def scores_of(
 
 
 def needs_worker(metrics: Sequence[Metric]) -> bool:
-    """Say whether a metric's evaluator is too heavy for the web process."""
+    """Return whether a metric's evaluator is too heavy for the web process."""
     return bool(_lanes(metrics) - {Lane.INLINE})
 
 
 def needs_judge(metrics: Sequence[Metric]) -> bool:
-    """Say whether a metric's evaluator waits for servers elsewhere."""
+    """Return whether a metric's evaluator waits for servers elsewhere."""
     return Lane.JUDGE in _lanes(metrics)
 
 

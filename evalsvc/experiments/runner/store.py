@@ -226,7 +226,7 @@ def keep_alive(units: Sequence[Unit], *, lease_seconds: float) -> set[int]:
 
 
 def has_claimable_work() -> bool:
-    """Say whether any worker could be of use: a config that runs, or outputs that wait for scores."""
+    """Return whether any worker could be of use: a config that runs, or outputs that wait for scores."""
     sql = """
     SELECT EXISTS (
       SELECT 1 FROM experiments_config c JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id

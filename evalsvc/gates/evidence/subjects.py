@@ -32,7 +32,7 @@ class GateSubject:
 
     @property
     def is_going(self) -> bool:
-        """Say whether more answers are to come."""
+        """Return whether more answers are to come."""
         return self.config.state in GOING and self.config.watermark < self.plan.run_length
 
     @property

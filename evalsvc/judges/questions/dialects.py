@@ -106,7 +106,7 @@ def adapted(dialect: RequestDialect, failed: CallFailed, optional: Mapping[str, 
 
 
 def is_about_model(failed: CallFailed) -> bool:
-    """Say whether the endpoint does not know the model."""
+    """Return whether the endpoint does not know the model."""
     return "model_not_found" in (failed.provider_code or "") or failed.status == 404
 
 
@@ -137,6 +137,6 @@ def parameters_for(
 
 
 def form_in_words(schema: Mapping[str, object]) -> str:
-    """Say in words what form the answer has, for endpoints that do not enforce it."""
+    """Return in words what form the answer has, for endpoints that do not enforce it."""
     written = orjson.dumps(schema).decode()
     return f"Answer with one JSON object and nothing else, not even a fence. It must fit this JSON Schema: {written}"

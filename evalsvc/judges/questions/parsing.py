@@ -95,7 +95,7 @@ def _repaired(body: str, schema: Mapping[str, object]) -> Any:
 
 
 def _repeats(body: str, schema: Mapping[str, object]) -> bool:
-    """Say whether a property of the answer is named twice: the repair would keep the last one."""
+    """Return whether a property of the answer is named twice: the repair would keep the last one."""
     names = schema.get("properties")
     repeated = (rf"[\"']{re.escape(name)}[\"']\s*:" for name in (names if isinstance(names, Mapping) else ()))
     return any(len(re.findall(pattern, body)) > 1 for pattern in repeated)
@@ -119,7 +119,7 @@ def _checked(value: Any, schema: Mapping[str, object]) -> Mapping[str, Any]:
 
 
 def _misfit(error: ValidationError) -> str:
-    """Say where an answer does not fit, and which of the schema's own words it breaks; nothing of the answer's."""
+    """Return where an answer does not fit, and which of the schema's own words it breaks; nothing of the answer's."""
     where = "".join(f"/{part}" for part in error.absolute_path)[:100] or "the top"
     if error.validator != "required":
         return f"At {where} it breaks the schema's `{error.validator}`."

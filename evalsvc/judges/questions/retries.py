@@ -120,7 +120,7 @@ def _semaphore_of_loop() -> asyncio.Semaphore:
 
 
 def _was_sent(failed: CallFailed) -> bool:
-    """Say whether a failed call reached for the endpoint: our own limits say no before that."""
+    """Return whether a failed call reached for the endpoint: our own limits say no before that."""
     return failed.latency_ms > 0
 
 

@@ -93,7 +93,7 @@ def as_no_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
 
 
 def is_too_long(failed: CallFailed) -> bool:
-    """Say whether the endpoint finds a text longer than it reads."""
+    """Return whether the endpoint finds a text longer than it reads."""
     if failed.status is None or failed.code not in (REFUSED, NOT_CONFIGURED):
         return False
     if failed.status == 413 or failed.provider_code in ("context_length_exceeded", "string_above_max_length"):

@@ -105,7 +105,7 @@ def missing(home: Path, parts: Sequence[str]) -> list[str]:
 
 
 def answers(host: str, port: int, start: str | None = None) -> bool:
-    """Say whether ``/readyz`` answers 200, and as a process of this start if one is named."""
+    """Return whether ``/readyz`` answers 200, and as a process of this start if one is named."""
     return readiness(host, port, start) is not None
 
 

@@ -132,7 +132,7 @@ class Start:
         self.resources.callback(kill_tree, process)
 
     def _tell(self, url: str, account: Mapping[str, str]) -> None:
-        """Say where the service is, and what else somebody needs who calls it."""
+        """Return where the service is, and what else somebody needs who calls it."""
         self.lock.announce(url)
         trust = self._front.trust() if self._front else {}
         if account:

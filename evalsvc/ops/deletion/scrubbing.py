@@ -60,7 +60,7 @@ class Scrubbed:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether no file of the servers is left that may hold deleted rows."""
+        """Return whether no file of the servers is left that may hold deleted rows."""
         return not self.left and not self.aof
 
 
@@ -129,7 +129,7 @@ def rewrite_aof(*, seconds: float = AOF_SECONDS) -> str:
 
 
 def what_stays(now: datetime) -> list[str]:
-    """Say where deleted rows still are, and until when: the log of PostgreSQL, its archive, copies, and backups."""
+    """Return where deleted rows still are, and until when: the log of PostgreSQL, its archive, copies, and backups."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute(WAL)
         segment, archive, checkpoint, slots, kept = cursor.fetchone()

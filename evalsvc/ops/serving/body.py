@@ -49,7 +49,7 @@ class HeardBody:
         raise StopIteration
 
     def is_over(self) -> bool:
-        """Say whether the next request can follow on this connection: all of this body has come."""
+        """Return whether the next request can follow on this connection: all of this body has come."""
         if self._has_failed:
             return False
         if self._announced is None or self._unreader is None:

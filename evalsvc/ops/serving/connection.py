@@ -33,7 +33,7 @@ class ClientConnection(TConn):
         self._is_new = True
 
     def has_request(self) -> bool:
-        """Say whether the head of a request has come, as far as that can be said without waiting.
+        """Return whether the head of a request has come, as far as that can be said without waiting.
 
         Who says nothing within a moment is left to the poller; gunicorn would keep a thread for it for five seconds.
         """
@@ -53,7 +53,7 @@ class ClientConnection(TConn):
             self.head_deadline = time.monotonic() + HEAD_SECONDS
 
     def is_late(self, now: float) -> bool:
-        """Say whether a head has begun and does not come to its end."""
+        """Return whether a head has begun and does not come to its end."""
         return self.head_deadline is not None and self.head_deadline <= now
 
     def send_last(self, answer: bytes) -> None:

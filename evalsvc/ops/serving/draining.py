@@ -23,7 +23,7 @@ class Draining:
             self._began = time.monotonic()
 
     def is_on(self) -> bool:
-        """Say whether the process is being left; it may have been told by the file a moment ago."""
+        """Return whether the process is being left; it may have been told by the file a moment ago."""
         if self._began is None and time.monotonic() - self._looked >= LOOK_SECONDS:
             self._looked = time.monotonic()
             if is_asked_for():
@@ -31,7 +31,7 @@ class Draining:
         return self._began is not None
 
     def is_over(self) -> bool:
-        """Say whether it has been left for as long as EVALSVC_DRAIN_SECONDS asks for."""
+        """Return whether it has been left for as long as EVALSVC_DRAIN_SECONDS asks for."""
         return self._began is not None and time.monotonic() - self._began >= drain_seconds(os.environ)
 
 

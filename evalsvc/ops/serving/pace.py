@@ -100,7 +100,7 @@ class PacedUnreader(SocketUnreader):
         return bool(data)
 
     def has_head(self) -> bool:
-        """Say whether the parser has no need to wait: a request's head is there, too long a one, or the end."""
+        """Return whether the parser has no need to wait: a request's head is there, too long a one, or the end."""
         while not self._is_head_in():
             before = self.n_buffered()
             if not self.take_in(PIECE):

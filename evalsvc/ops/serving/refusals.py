@@ -19,7 +19,7 @@ CODES: dict[type[Exception], str] = {
 
 
 def is_senders_fault(exc: BaseException) -> bool:
-    """Say whether gunicorn could not read a request; an answer that it could not write is ours."""
+    """Return whether gunicorn could not read a request; an answer that it could not write is ours."""
     own = (errors.InvalidResponseHeader, errors.InvalidResponseHeaderName, errors.ConfigurationProblem)
     return isinstance(exc, errors.ParseException) and not isinstance(exc, own)
 

@@ -53,7 +53,7 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 
 
 def gaps_text(n: int) -> str:
-    """Say how many intervals are right at once with the probability that follows."""
+    """Return how many intervals are right at once with the probability that follows."""
     return "The interval holds" if n == 1 else f"{number_text(n)} gaps hold together"
 
 

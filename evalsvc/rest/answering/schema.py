@@ -93,7 +93,7 @@ def resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, An
 
 
 def applies(status: str, path: str, method: str) -> bool:
-    """Say whether an operation can answer with this status."""
+    """Return whether an operation can answer with this status."""
     if status == "409":
         return method == "post"
     if status in BODY_ONLY:

@@ -29,7 +29,7 @@ UNSEEN = frozenset(
 
 
 def is_plain_name(name: str) -> bool:
-    """Say whether a name is written in one way only, as names of printable ASCII are."""
+    """Return whether a name is written in one way only, as names of printable ASCII are."""
     return name.isascii() and name.isprintable()
 
 
@@ -69,7 +69,7 @@ def kept_app(name: str | None) -> str | None:
 
 
 def app_error(name: str | None) -> FieldError | None:
-    """Say what is wrong with an app's name as it would be kept: its length, or a character that nobody sees."""
+    """Return what is wrong with an app's name as it would be kept: its length, or a character that nobody sees."""
     if name is None:
         return None
     kept = kept_app(name) or ""
@@ -80,7 +80,7 @@ def app_error(name: str | None) -> FieldError | None:
 
 
 def why_refused(unseen: str) -> str:
-    """Say why a name cannot hold a character."""
+    """Return why a name cannot hold a character."""
     return f"A name holds no character that nobody sees (here U+{ord(unseen):04X}); leave it out."
 
 

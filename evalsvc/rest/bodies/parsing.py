@@ -120,7 +120,7 @@ def refuse_unstorable(body: bytes) -> None:
 
 
 def might_be_unstorable(body: bytes) -> bool:
-    """Say whether a document is worth the walk of `find_unstorable`; nearly none is."""
+    """Return whether a document is worth the walk of `find_unstorable`; nearly none is."""
     return bool(b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH or _long_number.search(body))
 
 

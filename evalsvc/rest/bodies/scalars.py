@@ -12,7 +12,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 
 def is_bigint(text: str) -> bool:
-    """Say whether the text is the id of a row."""
+    """Return whether the text is the id of a row."""
     return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) < 2**63
 
 

@@ -29,17 +29,17 @@ PROBES = ("/healthz", "/readyz", "/metrics")
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Say whether the request is for the API, also where the service is mounted below a path of its host."""
+    """Return whether the request is for the API, also where the service is mounted below a path of its host."""
     return request.path_info.startswith(API_PREFIX)
 
 
 def is_probe(request: HttpRequest) -> bool:
-    """Say whether the request is one that orchestrators send, in whatever name."""
+    """Return whether the request is one that orchestrators send, in whatever name."""
     return request.path_info in PROBES
 
 
 def needs_page(request: HttpRequest) -> bool:
-    """Say whether the request may be for a page of people's."""
+    """Return whether the request may be for a page of people's."""
     return not is_api(request) and not is_probe(request)
 
 
@@ -78,7 +78,7 @@ def account_of(request: HttpRequest) -> int | None:
 
 
 def refuse_request(request: HttpRequest) -> Problem | None:
-    """Say why no view may see this request: a host that is not ours, or a key sent over plain http."""
+    """Return why no view may see this request: a host that is not ours, or a key sent over plain http."""
     if is_probe(request):
         return None
     try:

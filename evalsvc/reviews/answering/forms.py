@@ -67,7 +67,7 @@ class ItemForm:
 
     @property
     def is_quick(self) -> bool:
-        """Say whether one press answers all."""
+        """Return whether one press answers all."""
         return len(self.questions) == 1 and 0 < len(self.questions[0].options) <= MOST_BUTTONS
 
 

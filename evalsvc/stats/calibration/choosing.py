@@ -44,7 +44,7 @@ class Aim:
             raise ValueError(f"{self.figure} {'needs a' if self.bound is None else 'takes no'} bound.")
 
     def is_met(self, lower: float, upper: float) -> bool | None:
-        """Say whether an interval lies within the bound; None where it lies on both sides, and without a bound."""
+        """Return whether an interval lies within the bound; None where it lies on both sides, and without a bound."""
         if self.bound is None:
             return None
         if self.figure == "false_positive_rate":
@@ -103,7 +103,7 @@ def _within(passing: Decisions, figure: str, bound: float, z: float) -> IntArray
 
 
 def _reaches(end: FloatArray, bound: float) -> BoolArray:
-    """Say which candidates reach the bound; where none does, which come nearest."""
+    """Return which candidates reach the bound; where none does, which come nearest."""
     reached: BoolArray = end >= np.minimum(bound, end.max(axis=1, keepdims=True)) - EQUAL
     return reached
 

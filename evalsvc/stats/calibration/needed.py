@@ -50,5 +50,5 @@ def labels_to_decide(share: Share, n_rows: int, is_decided: Callable[[float, flo
 
 
 def is_narrow(lower: float, upper: float) -> bool:
-    """Say whether an interval reaches at most five points to either side."""
+    """Return whether an interval reaches at most five points to either side."""
     return upper - lower <= 2.0 * HALF_WIDTH

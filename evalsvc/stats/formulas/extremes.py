@@ -118,7 +118,7 @@ def shape_warnings(sums: Sums, value_range: Ends | None) -> tuple[str, ...]:
 
 
 def is_skewed(sums: Sums, value_range: Ends) -> bool:
-    """Say whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
+    """Return whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
     if sums.n < 2 or sums.lowest is None or sums.highest is None:
         return False
     hidden = hides_an_end(sums.n, sums.lowest, sums.highest, sums.variance, value_range)
@@ -126,13 +126,13 @@ def is_skewed(sums: Sums, value_range: Ends) -> bool:
 
 
 def hides_an_end(n: int, lowest: float, highest: float, variance: float, value_range: Ends) -> bool:
-    """Say whether one score at an end of the range would move the mean of these by more than its standard error."""
+    """Return whether one score at an end of the range would move the mean of these by more than its standard error."""
     unseen = max(lowest - value_range[0], value_range[1] - highest)
     return unseen > math.sqrt(variance * n)
 
 
 def is_wide_range(sums: Sums, value_range: Ends) -> bool:
-    """Say whether twenty scores or more have used less than a tenth of the range they are declared to have.
+    """Return whether twenty scores or more have used less than a tenth of the range they are declared to have.
 
     Evidence is counted in shares of the range, so one declared ten times too wide makes a race several times as long.
 

@@ -71,7 +71,7 @@ class GateClaim:
         return not bool(np.isfinite(self.worst).all())
 
     def is_met(self, mean: float) -> bool:
-        """Say whether a mean is on the right side of the limit."""
+        """Return whether a mean is on the right side of the limit."""
         return mean >= self.limit if self.may_equal else mean > self.limit
 
 

@@ -81,7 +81,7 @@ def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ClaimEnds:
 
 
 def is_shown(claim: GateClaim, alpha: float, *, watched: bool) -> bool:
-    """Say whether the claim is shown, at alpha; as its lower end says, but faster where it is watched."""
+    """Return whether the claim is shown, at alpha; as its lower end says, but faster where it is watched."""
     if watched and claim.population is None and claim.reach is not None and claim.n:
         low, high = claim.reach
         unit = np.clip((claim.worst - low) / (high - low), 0.0, 1.0)

@@ -66,7 +66,7 @@ def watched_bound(row: FloatArray, reach: Ends, alpha: float) -> float:
 
 
 def is_ruled_out(unit: FloatArray, mean: float, alpha: float, *, running: bool = True) -> bool:
-    """Say whether a mean in [0, 1], and with it every smaller one, has been ruled out; at any time, or only now."""
+    """Return whether a mean in [0, 1], and with it every smaller one, has been ruled out; at any time, or only now."""
     rich = -math.log(alpha) + math.log(GAMBLERS.size)
     if mean <= 0.0:
         return bool(unit.size) and float(unit.max()) > 0.0

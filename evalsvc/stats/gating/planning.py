@@ -109,7 +109,7 @@ def mirrored(claim: GateClaim) -> GateClaim:
 
 
 def _shows(moments: Moments, extreme: float, limit: float, alpha: float) -> bool:
-    """Say whether such moments show that the mean exceeds the limit, even where it comes out low: one time in five."""
+    """Return whether such moments show that the mean exceeds the limit, even where it comes out low: one time in five."""
     unlucky = moments.mean - z_of(2.0 * POWER - 1.0) * math.sqrt(moments.variance / moments.n)
     return replace(moments, mean=max(extreme, unlucky)).end(extreme, alpha) > limit
 

@@ -197,7 +197,7 @@ def _answer(
 
 
 def all_equal(low: float, high: float) -> bool:
-    """Say whether the lowest and the highest score are one number, rounding errors aside."""
+    """Return whether the lowest and the highest score are one number, rounding errors aside."""
     return high - low <= SAME * max(-low, high)
 
 
@@ -241,7 +241,7 @@ def _warned_as_skewed(found: HistoryInterval, advice: Advice | None) -> HistoryI
 
 
 def _is_skewed(row: FloatArray, low: float, high: float, limits: tuple[float, float] | None) -> bool:
-    """Say whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
+    """Return whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
     # On [0, 1], where no power of a score overflows.
     unit = (row - low) / (high - low)
     n, squares = row.size, (unit - unit.mean()) ** 2
@@ -343,7 +343,7 @@ def _continuous(unit: FloatArray, level: float, probabilities: FloatArray) -> tu
 
 
 def _is_smooth(unit: FloatArray) -> bool:
-    """Say whether the resampled mean is close enough to a smooth distribution for a saddlepoint."""
+    """Return whether the resampled mean is close enough to a smooth distribution for a saddlepoint."""
     # When a few scores carry the variance, the resampled mean is a handful of bumps.
     many = unit.size >= SADDLEPOINT_SCORES and effective_size(unit) >= SADDLEPOINT_EFFECTIVE
     return many and not is_clumped(unit)

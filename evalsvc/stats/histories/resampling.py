@@ -177,7 +177,7 @@ def _on_grid(unit: FloatArray, cells: int) -> FloatArray:
 
 
 def is_clumped(unit: FloatArray) -> bool:
-    """Say whether the resampled mean keeps to steps that a smooth approximation would miss.
+    """Return whether the resampled mean keeps to steps that a smooth approximation would miss.
 
     Scores near a few values, like a classifier's that is nearly always sure, behave as if they were on a lattice: their
     characteristic function returns to almost 1 at the frequency of its steps. Its n-th power is what remains of the

@@ -86,5 +86,5 @@ def clustered_difference(pairs: ClusteredPairs, *, level: float, reach: float | 
 
 
 def _may_be_chance(pairs: ClusteredPairs, level: float) -> bool:
-    """Say whether even if all clusters that differ had one sign, that would be no surprise."""
+    """Return whether even if all clusters that differ had one sign, that would be no surprise."""
     return 2.0 * 0.5 ** (pairs.n_up + pairs.n_down) > 1.0 - level

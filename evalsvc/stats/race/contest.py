@@ -154,7 +154,7 @@ def unsupported(stops: Mapping[int, Drop], active: Collection[int]) -> set[int]:
 
 
 def _stands(stop: Drop, stops: Mapping[int, Drop], active: Collection[int]) -> bool:
-    """Say whether whoever stopped it is in the race, or lost to one, through any number, who is better and in it."""
+    """Return whether whoever stopped it is in the race, or lost to one, through any number, who is better and in it."""
     passed: set[int] = set()
     holder = stop.winner
     while holder not in active:

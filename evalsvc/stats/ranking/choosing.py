@@ -108,13 +108,13 @@ def look_level(level: float, looks: int) -> float:
 
 
 def is_first_settled(ranking: Ranking) -> bool:
-    """Say whether one config is better than every other."""
+    """Return whether one config is better than every other."""
     n = len(ranking.placed)
     return bool((ranking.is_better.sum(axis=1) == n - 1).any())
 
 
 def is_close_enough(ranking: Ranking, half_width: float) -> bool:
-    """Say whether the leader's difference from all that may be better yet is known to within `half_width`."""
+    """Return whether the leader's difference from all that may be better yet is known to within `half_width`."""
     leader = ranking.order[0]
     rivals = [i for i in range(len(ranking.placed)) if i != leader and not ranking.is_better[leader, i]]
     return all(ranking.upper[leader, i] - ranking.lower[leader, i] <= 2.0 * half_width for i in rivals)

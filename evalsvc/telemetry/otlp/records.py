@@ -53,7 +53,7 @@ class RecordBatch:
             self.rejected[reason] += n
 
     def has_room(self, n_bytes: int) -> bool:
-        """Say whether a row of so many bytes can be kept."""
+        """Return whether a row of so many bytes can be kept."""
         return self.n_bytes + n_bytes <= STORED_FACTOR * settings.TELEMETRY_MAX_BYTES
 
     @property
@@ -63,7 +63,7 @@ class RecordBatch:
 
     @property
     def message(self) -> str:
-        """Say why items were rejected, in one sentence for each reason."""
+        """Return why items were rejected, in one sentence for each reason."""
         return "; ".join(f"{n} rejected: {reason}" for reason, n in self.rejected.items())
 
 

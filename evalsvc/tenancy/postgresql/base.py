@@ -11,7 +11,7 @@ from psycopg_pool import ConnectionPool
 
 
 def is_dead(connection: Connection[Any]) -> bool:
-    """Say whether an idle connection has something to read, which nearly always means that the server closed it.
+    """Return whether an idle connection has something to read, which nearly always means that the server closed it.
 
     A restarted PostgreSQL closes its sockets, so its connections are replaced before a request fails on one. A server
     that vanished without closing is not seen here; TCP keepalive and `connect_timeout` limit the wait for it.

@@ -34,7 +34,7 @@ SCHEMA = object_schema(
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what is needed for what is counted, and which bounds no count can keep."""
+    """Return what is needed for what is counted, and which bounds no count can keep."""
     if (settings["of"] == MATCHES) is not ("pattern" in settings):
         yield SettingsProblem(f"{pointer}/pattern", "is what `matches` counts, and nothing else")
     elif settings["of"] == MATCHES:

@@ -24,7 +24,7 @@ SCHEMA = object_schema(
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what goes with runs of words only."""
+    """Return what goes with runs of words only."""
     if "n_words" in settings and settings.get("unit", SENTENCES) != WORDS:
         yield SettingsProblem(f"{pointer}/n_words", "is for the unit words")
 

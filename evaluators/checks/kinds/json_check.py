@@ -32,7 +32,7 @@ _TRIALS: tuple[JSONValue, ...] = (None, {}, [], "", 0, True)
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what keeps the schema from being used: it is checked whole, so that no sample finds it broken."""
+    """Return what keeps the schema from being used: it is checked whole, so that no sample finds it broken."""
     schema = settings.get("schema")
     if isinstance(schema, Mapping):
         yield from schema_problems(schema, f"{pointer}/schema")
@@ -59,7 +59,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
 
 
 def schema_problems(schema: Settings, pointer: str, *, n_steps: int = MAX_STEPS) -> Iterator[SettingsProblem]:
-    """Say what keeps a schema from being used: its size, what is not JSON Schema, patterns, references that lead away.
+    """Return what keeps a schema from being used: its size, what is not JSON Schema, patterns, references that lead away.
 
     `pointer` is where the schema stands. Whatever passes can be held to any value in bounded time, and to an empty one
     in `n_steps`.

@@ -68,7 +68,7 @@ def meta_errors(schema: Settings) -> list[tuple[Path, str]]:
 
 
 def is_draft_7(schema: Settings) -> bool:
-    """Say whether a schema declares itself to be of draft 7."""
+    """Return whether a schema declares itself to be of draft 7."""
     return str(schema.get("$schema", "")).rstrip("#") == DRAFT_7
 
 

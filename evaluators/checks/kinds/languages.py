@@ -15,7 +15,7 @@ SCHEMA = object_schema({**COMMON, "value": {"type": "string", "minLength": 2, "m
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what is neither a language that can be told nor an input whose language is meant."""
+    """Return what is neither a language that can be told nor an input whose language is meant."""
     value = str(settings["value"])
     if sole_token(value) is not None:
         yield from template_problems(value, f"{pointer}/value")

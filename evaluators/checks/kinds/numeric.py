@@ -36,7 +36,7 @@ SCHEMA = object_schema(
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what settings of the right types still lack."""
+    """Return what settings of the right types still lack."""
     if settings["operation"] == "between":
         yield from _range_problems(settings, pointer)
         return

@@ -76,7 +76,7 @@ class BadPattern(Exception):
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say why RE2 does not take the pattern."""
+    """Return why RE2 does not take the pattern."""
     try:
         accept_pattern(str(settings["pattern"]))
     except BadPattern as exc:
@@ -97,12 +97,12 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Say whether the text holds what the pattern describes. Raises OverBudget, as all of these."""
+    """Return whether the text holds what the pattern describes. Raises OverBudget, as all of these."""
     return bool(_bounded(lambda compiled, text: compiled.search(text) is not None, pattern, text))
 
 
 def is_fullmatch(pattern: str, text: str) -> bool:
-    """Say whether the whole text is what the pattern describes."""
+    """Return whether the whole text is what the pattern describes."""
     return bool(_bounded(lambda compiled, text: compiled.fullmatch(text) is not None, pattern, text))
 
 

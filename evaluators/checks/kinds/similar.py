@@ -22,7 +22,7 @@ SCHEMA = object_schema(
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what keeps the value from being filled."""
+    """Return what keeps the value from being filled."""
     yield from template_problems(_value(settings), f"{pointer}/value")
 
 

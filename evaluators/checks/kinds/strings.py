@@ -29,7 +29,7 @@ SCHEMA = object_schema(
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Say what settings of the right types still lack."""
+    """Return what settings of the right types still lack."""
     operation = settings["operation"]
     if operation == "length":
         yield from _length_problems(settings, pointer)
@@ -83,11 +83,11 @@ class Searched:
             start = self._text.find(words, end)
 
     def starts_with(self, words: str) -> bool:
-        """Say whether the text begins so."""
+        """Return whether the text begins so."""
         return self._text.startswith(words.casefold() if self._ignore_case else words)
 
     def ends_with(self, words: str) -> bool:
-        """Say whether the text ends so."""
+        """Return whether the text ends so."""
         return self._text.endswith(words.casefold() if self._ignore_case else words)
 
     def _back(self, start: int, end: int) -> Span:

@@ -180,7 +180,7 @@ def _without_echo(output: str, question: str) -> str:
 
 
 def _declines(output: str) -> bool:
-    """Say whether the output as a whole declines: a turn ("but ...") brings an answer, unless it declines once more."""
+    """Return whether the output as a whole declines: a turn ("but ...") brings an answer, unless it declines once more."""
     found = [(span, find_refusal(output, span)) for span in split_sentences(output)]
     refusals = [refusal for _, refusal in found if refusal is not None]
     if not refusals or _turns(output, refusals[-1][1]):

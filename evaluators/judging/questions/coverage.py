@@ -30,7 +30,7 @@ def numbered(output: str, sentences: Sequence[Span]) -> list[str]:
 
 
 def lacks(answer: Mapping[str, JSONValue], name: str, output: str, sentences: Sequence[Span]) -> str | None:
-    """Say what is missing in the list `name` of an answer, in words that repeat nothing of the data.
+    """Return what is missing in the list `name` of an answer, in words that repeat nothing of the data.
 
     Its entries have a `sentence` and an `is_claim`.
     """

@@ -64,7 +64,7 @@ CRITERIA_SETTINGS: dict[str, JSONValue] = {
 
 
 def criteria_problems(settings: Settings) -> list[SettingsProblem]:
-    """Say what is wrong with a profile of criteria: their words, the rubric or labels, and how to ask."""
+    """Return what is wrong with a profile of criteria: their words, the rubric or labels, and how to ask."""
     if problems := settings_problems(settings, object_schema(CRITERIA_SETTINGS)):
         return problems
     if not str(settings.get("pass_criteria", "")).strip():

@@ -77,7 +77,7 @@ class Scale:
         return Weighed("passed", ("true", "false"))
 
     def task(self) -> str:
-        """Say how the verdict is to be stated."""
+        """Return how the verdict is to be stated."""
         if self.labels:
             return _LABEL_TASK + "\n".join(_described(label, entry) for label, entry in self.labels.items())
         if self.levels:
@@ -116,7 +116,7 @@ class Scale:
 
 
 def scale_problems(settings: Settings) -> Iterator[SettingsProblem]:
-    """Say what is wrong with rubric and labels beyond their schema."""
+    """Return what is wrong with rubric and labels beyond their schema."""
     if "rubric" in settings and "labels" in settings:
         yield SettingsProblem("/labels", "cannot stand beside a rubric; choose one of them")
     names = [str(entry.get("label")) for entry in _entries(settings, "labels")]

@@ -105,7 +105,7 @@ class Announced:
         self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
 
     def near(self, start: int, end: int) -> bool:
-        """Say whether a label stands before a number, in its sentence, or close behind it."""
+        """Return whether a label stands before a number, in its sentence, or close behind it."""
         before, behind = self.end_before(start), bisect_left(self._starts, end)
         if before is not None and not _SENTENCE_END.search(self._text, before, start):
             return True

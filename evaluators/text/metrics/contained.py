@@ -7,7 +7,7 @@ from evaluators.text.tokens import part_unspaced
 
 
 def contained(output: str, gold: str) -> bool:
-    """Say whether the normalised gold answer stands in the normalised output as whole words.
+    """Return whether the normalised gold answer stands in the normalised output as whole words.
 
     "5" is in "it is 5." and neither in "15", "5.5" nor "-5"; "art" is not in "party". Marks between words may join
     them (U.S. is us) or part them (Paris/London); either reading will do. Scripts without spaces have no words, so any

@@ -125,12 +125,12 @@ def _sas(output: str, golds: Golds) -> Measured:
 
 
 def _nearest(golds: Golds, index: int) -> dict[str, JSONValue]:
-    """Say which of several accepted answers the value is of."""
+    """Return which of several accepted answers the value is of."""
     return {"gold_index": index} if len(golds) > 1 else {}
 
 
 def _references(golds: Golds) -> dict[str, JSONValue]:
-    """Say how many accepted answers the value is of, where the metric takes all of them together."""
+    """Return how many accepted answers the value is of, where the metric takes all of them together."""
     return {"references": len(golds)} if len(golds) > 1 else {}
 
 

@@ -34,7 +34,7 @@ NONE = Overlap(0.0, 0.0, 0.0)
 
 
 def same_text(output: str, gold: str) -> bool:
-    """Say whether two texts are the same, blanks around them aside.
+    """Return whether two texts are the same, blanks around them aside.
 
     Every metric of texts goes by this where neither side has anything that it counts: an unanswerable question to which
     nothing was said is answered rightly, as SQuAD 2.0 has it.

@@ -63,7 +63,7 @@ def _head(path: Path) -> bytes:
 
 
 def _is_document(head: bytes) -> bool:
-    """Say whether a file that begins with this line is one JSON document, not a record a line."""
+    """Return whether a file that begins with this line is one JSON document, not a record a line."""
     if head[:1] == b"[":
         return True
     try:

@@ -58,7 +58,7 @@ class Evaluations:
         return False
 
     def _mark(self, rows: Sequence[JsonObject], new: Mapping[str, str], here: Mapping[str, JsonObject]) -> None:
-        """Say what people have found of a verdict, where nobody has said it here."""
+        """Return what people have found of a verdict, where nobody has said it here."""
         for row in rows:
             id = str(row["id"])
             there = here.get(id)

@@ -26,7 +26,7 @@ class ImportOutcome:
 
     @property
     def is_complete(self) -> bool:
-        """Say whether everything is here and both sides count the same."""
+        """Return whether everything is here and both sides count the same."""
         return not self.left_out and not self.differences
 
     def as_json(self) -> dict[str, object]:

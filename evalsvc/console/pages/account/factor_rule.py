@@ -46,7 +46,7 @@ def shown_rule(account: Account) -> FactorRule:
 
 
 def factor_text(member: Member) -> str:
-    """Say of a row of `with_factors` what its person has."""
+    """Return of a row of `with_factors` what its person has."""
     if member.has_factor:  # type: ignore[attr-defined]  # annotated
         return "yes"
     return "none here" if member.has_provider else "none yet"  # type: ignore[attr-defined]

@@ -96,7 +96,7 @@ def _fields(visitor: Visitor, sent: QueryDict, errors: Mapping[str, str]) -> lis
 
 
 def _takes(visitor: Visitor, rule: Rule) -> list[str]:
-    """Say of each rule what it takes at once."""
+    """Return of each rule what it takes at once."""
     texts = settings.RETENTION_DAYS if rule[TEXTS] is None else rule[TEXTS]
     scores = settings.RETENTION_HISTORY_DAYS if rule[SCORES] is None else rule[SCORES]
     return [

@@ -63,7 +63,7 @@ def slice_rows(request: PageRequest, chosen: Chosen) -> SliceTable:
 
 
 def _why_without(found: Mapping[str, Any] | None) -> str:
-    """Say why there is no difference, or no interval of it; nothing where there is one."""
+    """Return why there is no difference, or no interval of it; nothing where there is one."""
     if found is None:
         return "nothing scored in both"
     if found["lower"] is not None or found["upper"] is not None:

@@ -48,7 +48,7 @@ def budget_share(spent: float | None, budget: Decimal | None) -> float | None:
 
 
 def why_words(one: ConnectionStanding) -> str:
-    """Say why a connection does not answer, and the remedy; empty when it answers."""
+    """Return why a connection does not answer, and the remedy; empty when it answers."""
     code = one.failed_with
     if code is None:
         return ""
@@ -56,14 +56,14 @@ def why_words(one: ConnectionStanding) -> str:
 
 
 def spent_words(one: ConnectionStanding) -> str:
-    """Say what is spent today, and of what."""
+    """Return what is spent today, and of what."""
     spent = "not known" if one.spent is None else number_text(one.spent)
     budget = one.connection.daily_budget
     return f"{spent} of {number_text(float(budget))}" if budget is not None else f"{spent}, no budget"
 
 
 def failed_words(health: ConnectionHealth | None) -> str:
-    """Say how many calls of the day failed, by code; all are counted, so there is no interval."""
+    """Return how many calls of the day failed, by code; all are counted, so there is no interval."""
     if health is None:
         return "not known"
     if not health.n_calls:

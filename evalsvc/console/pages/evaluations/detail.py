@@ -181,7 +181,7 @@ def _sentences(output: str | None, extra: Mapping[str, Any]) -> list[SentenceSho
 
 
 def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
-    """Say whether something is wrong with a sentence that decides alone; rows of before tell it by their problems."""
+    """Return whether something is wrong with a sentence that decides alone; rows of before tell it by their problems."""
     if isinstance(told := sentence.get("fails_alone"), bool):
         return told
     problems = extra.get("problems")

@@ -45,7 +45,7 @@ class LabelledTexts:
 
 
 def is_label(row: Any) -> bool:
-    """Say whether a row is what somebody has said, and no evaluator's verdict."""
+    """Return whether a row is what somebody has said, and no evaluator's verdict."""
     return bool(row.evaluation_type == Evaluation.Type.ANNOTATION)
 
 

@@ -159,7 +159,7 @@ def _found(account: Account, asked: AskedFilters, now: datetime, cursor: str | N
 
 
 def count_in_span(account: Account, asked: AskedFilters) -> str:
-    """Say how many evaluations a span of a history holds; nothing where none is asked for."""
+    """Return how many evaluations a span of a history holds; nothing where none is asked for."""
     if not {"first", "last"} <= {*asked.values}:
         return ""
     condition = evaluation_condition(asked.filters)

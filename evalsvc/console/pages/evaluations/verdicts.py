@@ -89,7 +89,7 @@ def outcome_mark(row: Any) -> SafeString:
 
 
 def reading_doubt(extra: Mapping[str, Any], passed: bool | None) -> str:
-    """Say what a pass cannot have seen: words of another language were compared, and their denials are not known."""
+    """Return what a pass cannot have seen: words of another language were compared, and their denials are not known."""
     if not passed or extra.get("read_as") != "words":
         return ""
     return (

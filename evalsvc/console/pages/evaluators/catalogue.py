@@ -46,7 +46,7 @@ class Narrowed:
     family: str = ""
 
     def lets_through(self, one: EvaluatorOut) -> bool:
-        """Say whether an evaluator is wanted."""
+        """Return whether an evaluator is wanted."""
         said = f"{one.id} {one.name} {one.description} {' '.join(one.aliases)}".lower()
         return self.words.lower() in said and self.lane in ("", one.lane) and self.family in ("", one.evaluator_family)
 

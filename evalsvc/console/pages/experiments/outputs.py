@@ -182,7 +182,7 @@ def score_remedy(code: str | None) -> str:
 
 
 def output_facts(row: Mapping[str, Any]) -> str:
-    """Say what an answer took."""
+    """Return what an answer took."""
     said = (
         ("latency_ms", "{:.0f} ms"),
         ("input_tokens", "{} tokens in"),

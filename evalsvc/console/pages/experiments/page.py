@@ -160,7 +160,7 @@ def _shared(
 
 
 def _promoted(plan: ExperimentPlan, ever: Sequence[Config]) -> list[dict[str, object]]:
-    """Say which scores of an experiment entered which histories, each with the address of its page."""
+    """Return which scores of an experiment entered which histories, each with the address of its page."""
     names = {config.pk: config.name for config in ever}
     return [
         {

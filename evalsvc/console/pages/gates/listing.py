@@ -88,7 +88,7 @@ def outcome_badge(outcome: str) -> SafeString:
 
 
 def _narrowed(scope: Any) -> str:
-    """Say which part of a history was asked about; nothing where it was all of it."""
+    """Return which part of a history was asked about; nothing where it was all of it."""
     if not isinstance(scope, Mapping):
         return ""
     said = (
@@ -98,7 +98,7 @@ def _narrowed(scope: Any) -> str:
 
 
 def subject_of(evidence: GateEvidence) -> str:
-    """Say what a gate is about, in a few words."""
+    """Return what a gate is about, in a few words."""
     if evidence.history is not None:
         profile = f" · {evidence.history.profile_name}" if evidence.history.profile_name else ""
         return f"history of {evidence.history.evaluator_id}{profile}{_narrowed(evidence.history.scope)}"

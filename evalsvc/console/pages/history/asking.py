@@ -46,7 +46,7 @@ class HistoryQuestion:
 
     @property
     def answers_default(self) -> bool:
-        """Say whether the default stands in for what was asked: not where only the other side is refused."""
+        """Return whether the default stands in for what was asked: not where only the other side is refused."""
         return any(not name.startswith("vs.") for name in self.errors)
 
     @property
@@ -82,7 +82,7 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
 
 
 def _no_other_app(name: str, ask: IntervalAsk) -> str:
-    """Say why what is shown cannot be compared with an app: the two must be apart, as independent samples are."""
+    """Return why what is shown cannot be compared with an app: the two must be apart, as independent samples are."""
     kind, shown = ask.scope or ("", None)
     if name and kind != "app":
         return "Choose an app on both sides: what is shown may hold this one's scores too."

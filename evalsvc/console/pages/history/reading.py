@@ -84,7 +84,7 @@ def _reading(question: HistoryQuestion, history: HistorySnapshot, summary: dict[
 
 
 def _why_without(part: HistoryStretch) -> str:
-    """Say why a part has no interval; nothing where it has one."""
+    """Return why a part has no interval; nothing where it has one."""
     if part.lower is not None or part.upper is not None:
         return ""
     if part.n == 1:

@@ -40,7 +40,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
 
 
 def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
-    """Say what so few scores are worth, and name a strategy that this history can be asked for."""
+    """Return what so few scores are worth, and name a strategy that this history can be asked for."""
     if shown_strategy(interval) in SURE_OF_FEW:
         return f"{FEW}: the interval holds at its level, but a few more may move it far."
     better = "wilson or clopper-pearson" if interval["of"] == "pass" else "betting" if has_range else ""
@@ -63,7 +63,7 @@ def _said(name: str, interval: Mapping[str, Any]) -> str:
 
 
 def _resembling_words(interval: Mapping[str, Any]) -> str:
-    """Say what it means that neighbours resemble each other, and what minds it, if anything can yet."""
+    """Return what it means that neighbours resemble each other, and what minds it, if anything can yet."""
     seen = "Each score resembles the one before it"
     if interval["strategy"] == BLOCK:
         return f"{seen}. This strategy minds that: the interval is as wide as it has to be."
@@ -76,7 +76,7 @@ def _resembling_words(interval: Mapping[str, Any]) -> str:
 
 
 def drift_words(interval: Mapping[str, Any]) -> str:
-    """Say when the level moved, from where to where, and how sure the new one is."""
+    """Return when the level moved, from where to where, and how sure the new one is."""
     moved, n_promoted = interval["drift"], interval["sources"]["experiment"]["n"]
     at = moved["changed_at"][:16].replace("T", " ")
     before, after, n_before = (

@@ -94,7 +94,7 @@ def sent_draft(family: Family, sent: QueryDict) -> Draft:
 
 
 def is_saving(sent: QueryDict) -> bool:
-    """Say whether the form is to be saved; else a row is added or taken away, or it is shown in another way."""
+    """Return whether the form is to be saved; else a row is added or taken away, or it is shown in another way."""
     return not any(sent.get(name) for name in ("add", "remove", "show"))
 
 

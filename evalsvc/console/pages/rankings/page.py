@@ -140,7 +140,7 @@ def _strength(place: Json, ranking: Json) -> Number:
 
 
 def _why_without(place: Json) -> str:
-    """Say why a config has no strength, or no interval of it; nothing where it has one."""
+    """Return why a config has no strength, or no interval of it; nothing where it has one."""
     if place["strength"] is None:
         return "no judgement"
     if place["lower"] is not None or place["upper"] is not None:

@@ -73,7 +73,7 @@ def alike_words(groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
 
 
 def judge_words(judge: Json) -> str:
-    """Say who judges."""
+    """Return who judges."""
     if judge["kind"] == "people":
         return "people, in a review"
     if judge["kind"] == "scores":

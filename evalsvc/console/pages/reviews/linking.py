@@ -66,12 +66,12 @@ class ShownLink:
 
     @property
     def is_open(self) -> bool:
-        """Say whether it lets its holder in."""
+        """Return whether it lets its holder in."""
         return self.state == OPENS
 
     @property
     def may_end(self) -> bool:
-        """Say whether there is something left to end: a link whose maker comes back would open again."""
+        """Return whether there is something left to end: a link whose maker comes back would open again."""
         return self.state != ENDED
 
 

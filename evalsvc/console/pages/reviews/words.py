@@ -56,12 +56,12 @@ def state_badge(review: Review, progress: Progress) -> SafeString:
 
 
 def is_over(review: Review, progress: Progress) -> bool:
-    """Say whether nobody can be led by what others have said any more."""
+    """Return whether nobody can be led by what others have said any more."""
     return review.closed_at is not None or progress.state == "complete"
 
 
 def reason_words(reason: str | None) -> str:
-    """Say why there is no number, or no interval."""
+    """Return why there is no number, or no interval."""
     return "" if reason is None else REASONS.get(reason, reason.replace("_", " "))
 
 

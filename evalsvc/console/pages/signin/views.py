@@ -81,7 +81,7 @@ def sent_email(request: HttpRequest) -> str:
 
 
 def too_many(response: HttpResponse, locked: LockedOut) -> HttpResponse:
-    """Say in how many seconds there are attempts again; the first refusal of a sign-in is left to a worker to write."""
+    """Return in how many seconds there are attempts again; the first refusal of a sign-in is left to a worker to write."""
     if locked.is_new and locked.email:
         try:
             record_sign_in_lock.delay(locked.email, locked.address)

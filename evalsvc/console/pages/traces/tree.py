@@ -140,7 +140,7 @@ def tree_of(
 
 
 def _is_above(node: TraceNode, parent: TraceNode, nodes: Mapping[str, TraceNode]) -> bool:
-    """Say whether a span is its own ancestor, and the one of its circle that stands at the top."""
+    """Return whether a span is its own ancestor, and the one of its circle that stands at the top."""
     circle, at = {node.span.span_id}, parent
     while at.span.span_id not in circle:
         circle.add(at.span.span_id)

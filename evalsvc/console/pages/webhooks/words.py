@@ -89,14 +89,14 @@ def standing_words(one: EndpointStanding) -> tuple[str, str]:
 
 
 def missing_words(one: EndpointStanding) -> str:
-    """Say how much of the newest deliveries has not arrived."""
+    """Return how much of the newest deliveries has not arrived."""
     parts = [(one.n_failed, "given up"), (one.n_retried, "being tried again")]
     said = [f"{n} {what}" for n, what in parts if n] + ([left_out_words(one)] if one.n_limited else [])
     return ", ".join(said) or "nothing"
 
 
 def left_out_words(one: EndpointStanding) -> str:
-    """Say how many the rate limit has left out."""
+    """Return how many the rate limit has left out."""
     more = " or more" if one.n_limited == MOST_LEFT_OUT else ""
     return f"{one.n_limited}{more} left out"
 

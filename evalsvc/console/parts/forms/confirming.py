@@ -9,12 +9,12 @@ CONFIRM_FIELD = "confirm"
 
 
 def is_confirmed(request: HttpRequest, name: str) -> bool:
-    """Say whether the person has typed the name."""
+    """Return whether the person has typed the name."""
     return request.POST.get(CONFIRM_FIELD, "").strip() == name.strip()
 
 
 def is_confirmed_or_told(request: HttpRequest, name: str) -> bool:
-    """Say whether the person has typed the name; who has not is told on the next page that nothing was done."""
+    """Return whether the person has typed the name; who has not is told on the next page that nothing was done."""
     if is_confirmed(request, name):
         return True
     messages.error(request, f"Nothing was done: what was typed is not {name}.")

@@ -116,7 +116,7 @@ def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequenc
 def _allowed(
     claimed: Sequence[Claimed], slow: set[int] | None, texts: Mapping[int, Read]
 ) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
-    """Say what this process may compute, and what it leaves.
+    """Return what this process may compute, and what it leaves.
 
     While all others compute something slow, it takes nothing long, and nothing of the accounts that they compute for:
     somebody else may come, and would wait for all of them.
@@ -130,7 +130,7 @@ def _allowed(
 def _parted(
     allowed: Sequence[Claimed], others: Sequence[Claimed], texts: Mapping[int, Read]
 ) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
-    """Say what to compute now, and what to leave: short texts wait for no long one, and each long one is by itself."""
+    """Return what to compute now, and what to leave: short texts wait for no long one, and each long one is by itself."""
     short = [one for one in allowed if not _is_long(one, texts)]
     now = short or allowed[:1]
     return now, [*others, *(one for one in allowed if one not in now)]

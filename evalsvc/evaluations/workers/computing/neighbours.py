@@ -34,7 +34,7 @@ class Neighbours:
         self._own()
 
     def begin(self, account_id: int, *, is_long: bool) -> None:
-        """Say what this process is about to compute: a long text is slow at once, another only after a while."""
+        """Return what this process is about to compute: a long text is slow at once, another only after a while."""
         own = self._own()
         self._accounts[own] = account_id
         self._is_long[own] = is_long

@@ -32,7 +32,7 @@ class JudgingStep(StartStopStep):
         super().__init__(parent, **options)
 
     def include_if(self, parent: Any) -> bool:
-        """Say whether this worker takes the queue."""
+        """Return whether this worker takes the queue."""
         return Lane.JUDGE.value in parent.app.amqp.queues.consume_from
 
     def start(self, parent: object) -> None:

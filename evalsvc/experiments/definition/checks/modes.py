@@ -48,7 +48,7 @@ def predecessors_of(kind: str, parameters: Mapping[str, Any]) -> dict[str, list[
 
 
 def has_circle(predecessors: Mapping[str, Sequence[str]]) -> bool:
-    """Say whether some components read each other in a circle."""
+    """Return whether some components read each other in a circle."""
     left = dict(predecessors)
     while left:
         ready = [name for name, reads in left.items() if not any(one in left for one in reads)]

@@ -58,7 +58,7 @@ def _why_no_root(pointer: str) -> str | None:
 
 
 def holds(version: DatasetVersion, pointer: str) -> bool:
-    """Say whether an example of the version can have something at a pointer; a blind dataset is asked for nothing."""
+    """Return whether an example of the version can have something at a pointer; a blind dataset is asked for nothing."""
     root, *parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
     if root == "input":
         return may_hold(version.input_schema, parts)
@@ -70,7 +70,7 @@ def holds(version: DatasetVersion, pointer: str) -> bool:
 
 
 def may_hold(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
-    """Say whether a value of this schema can have something at a path. Below what a schema tells, anything may lie."""
+    """Return whether a value of this schema can have something at a path. Below what a schema tells, anything may lie."""
     if not parts:
         return True
     part, rest = parts[0], parts[1:]
@@ -151,7 +151,7 @@ def expected_components(version: DatasetVersion) -> set[str]:
 
 
 def may_be_unmapped(plan: ExperimentPlan) -> bool:
-    """Say whether a mapping of the plan depends on what the answers look like: only then need anybody look."""
+    """Return whether a mapping of the plan depends on what the answers look like: only then need anybody look."""
     mappings = [plan.sample, *(row.get("sample") or {} for row in plan.metrics)]
     if any(is_of_answer(pointer) for mapping in mappings for pointer in mapping.values()):
         return True

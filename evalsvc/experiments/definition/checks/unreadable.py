@@ -147,7 +147,7 @@ def _misfits_of_evaluator(
 
 
 def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None]) -> str | None:
-    """Say why a metric cannot read what lies at a pointer; None when it may."""
+    """Return why a metric cannot read what lies at a pointer; None when it may."""
     nodes = outputs.at(pointer)
     if not nodes:
         declared = f"The outputs that config {outputs.name!r} declares have nothing at {pointer!r}."
@@ -190,7 +190,7 @@ def _why_unread(sample: Sample, field: Field, family: Family, settings: Settings
 def _why_no_answer(
     outputs: Outputs, mapped: Callable[[Mapping[str, Any]], Mapped], family: Family, settings: Settings
 ) -> str | None:
-    """Say why no declared output has an answer where answers are looked for; None when one may have."""
+    """Return why no declared output has an answer where answers are looked for; None when one may have."""
     reasons: list[str] = []
     try:
         for components in outputs.specimens():

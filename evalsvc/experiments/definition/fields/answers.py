@@ -100,7 +100,7 @@ def plain(value: object) -> object:
 
 
 def _is_answer(value: Mapping[str, Any]) -> bool:
-    """Say whether an object is one answer itself: a text with its place, an answer or message of Haystack's."""
+    """Return whether an object is one answer itself: a text with its place, an answer or message of Haystack's."""
     return "text" in value or not isinstance(plain(value), Mapping)
 
 

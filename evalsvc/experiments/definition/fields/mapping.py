@@ -99,7 +99,7 @@ def root_of(pointer: str) -> str:
 
 
 def is_of_answer(pointer: str) -> bool:
-    """Say whether a pointer leads into the answer."""
+    """Return whether a pointer leads into the answer."""
     return root_of(pointer) not in EXAMPLE_ROOTS
 
 
@@ -182,7 +182,7 @@ def _missing_component(example: Mapping[str, Any], components: Mapping[str, Any]
 
 
 def _shown(components: Mapping[str, Any]) -> str:
-    """Say what an answer has: its components, or the members of the answer itself."""
+    """Return what an answer has: its components, or the members of the answer itself."""
     answer = _answer(components)
     names = [name for name in components if name != OUTPUT]
     names += list(answer) if isinstance(answer, Mapping) else []

@@ -55,7 +55,7 @@ def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str,
 
 
 def breach_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
-    """Say where an output breaks its schema, what came there and what is wanted; None when it fits."""
+    """Return where an output breaks its schema, what came there and what is wanted; None when it fits."""
     whole = dict(components)
     if set(whole) != {OUTPUT}:
         return _breach(schema, whole, ())

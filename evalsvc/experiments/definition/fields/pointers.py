@@ -8,12 +8,12 @@ MISSING = object()
 
 
 def is_pointer(text: str) -> bool:
-    """Say whether a text is a JSON pointer: empty for the whole, else starting with a slash."""
+    """Return whether a text is a JSON pointer: empty for the whole, else starting with a slash."""
     return text == "" or text.startswith("/")
 
 
 def is_place_in(values: Sequence[object], text: str) -> bool:
-    """Say whether digits are a place in a list; Python refuses to read thousands of them."""
+    """Return whether digits are a place in a list; Python refuses to read thousands of them."""
     return text.isdecimal() and len(text) < 10 and int(text) < len(values)
 
 

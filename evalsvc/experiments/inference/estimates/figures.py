@@ -234,7 +234,7 @@ def decision_level(plan: ExperimentPlan) -> float:
 
 
 def needs_series(metric: Metric) -> bool:
-    """Say whether intervals that may be watched follow the order of the scores: those in a range and not 0 or 1."""
+    """Return whether intervals that may be watched follow the order of the scores: those in a range and not 0 or 1."""
     return metric.is_comparable and not metric.binary
 
 

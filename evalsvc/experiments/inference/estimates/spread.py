@@ -29,7 +29,7 @@ Quantiles = Mapping[tuple[int, str], list[dict[str, Any]]]
 
 
 def has_quantiles(metric: Metric) -> bool:
-    """Say whether a metric is read by quantiles: what was measured, of which nobody knows the range."""
+    """Return whether a metric is read by quantiles: what was measured, of which nobody knows the range."""
     return metric.source in MEASURED_SOURCES and metric.kind.is_of_single_scores
 
 

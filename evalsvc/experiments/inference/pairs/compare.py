@@ -196,7 +196,7 @@ def paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: bool = 
 
 
 def matched_by(first: ComparisonSide, second: ComparisonSide) -> str:
-    """Say what makes an example of one that of the other."""
+    """Return what makes an example of one that of the other."""
     return "example" if _is_one_version(first, second) else "example id and content"
 
 
@@ -241,7 +241,7 @@ def facts_of(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
 
 
 def _shares(first: ComparisonSide, second: ComparisonSide, n_common: int, n_finished: int) -> dict[str, Any]:
-    """Say how much of the two sets of examples is in both, and how much of that both have finished."""
+    """Return how much of the two sets of examples is in both, and how much of that both have finished."""
     either = first.plan.n_examples + second.plan.n_examples - n_common
     return {"n_common": n_common, "n_finished": n_finished, "share": n_common / either}
 
@@ -307,7 +307,7 @@ def _example_out(example: Example, row: Sequence[Any], metric: Metric) -> dict[s
 
 
 def pairing_warnings(first: ComparisonSide, second: ComparisonSide, n_common: int) -> list[str]:
-    """Say in what the two were measured otherwise, and whether examples of one have no partner."""
+    """Return in what the two were measured otherwise, and whether examples of one have no partner."""
     found = []
     same: Mapping[str, bool] = {
         "other_evaluator": first.metric.evaluator_id == second.metric.evaluator_id,

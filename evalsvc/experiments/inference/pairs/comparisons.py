@@ -65,12 +65,12 @@ Comparisons = dict[tuple[int, int], Common]
 
 
 def is_pairable(metric: Metric) -> bool:
-    """Say whether two configs have a difference on each example: of single numbers, not of quotients of sums."""
+    """Return whether two configs have a difference on each example: of single numbers, not of quotients of sums."""
     return metric.kind.why_not_pairable is None
 
 
 def why_not_pairable(metric: Metric) -> str | None:
-    """Say why configs cannot be compared by a metric, example by example; None when they can."""
+    """Return why configs cannot be compared by a metric, example by example; None when they can."""
     why = metric.kind.why_not_pairable
     return why and f"{metric.name!r} {why}"
 

@@ -57,7 +57,7 @@ def baseline_of(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | Non
 
 
 def is_declared(plan: ExperimentPlan, baseline: Config | None) -> bool:
-    """Say whether the baseline was declared before the start; one added later is a leader by another name."""
+    """Return whether the baseline was declared before the start; one added later is a leader by another name."""
     return baseline is not None and baseline.fresh_from == 0 and baseline.arrival <= max(plan.n_original, 1)
 
 

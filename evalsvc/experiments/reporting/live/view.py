@@ -69,7 +69,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
 def _is_settled(
     scene: Scene, leader: Config | None, question: ComparisonQuestion, known: Mapping[int, dict[str, Any] | None]
 ) -> bool | None:
-    """Say whether the leader is better on new data than every other config that has a score, stopped ones included.
+    """Return whether the leader is better on new data than every other config that has a score, stopped ones included.
 
     None while there is nobody to be better than. `known` are comparisons with the leader that were made already.
     """
@@ -84,7 +84,7 @@ def _is_settled(
 
 
 def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: ComparisonQuestion) -> bool:
-    """Say whether a config is worse than the leader; over clusters no word may be watched, so only when all is in."""
+    """Return whether a config is worse than the leader; over clusters no word may be watched, so only when all is in."""
     if found is None:
         return False
     if question.cluster_by is None:

@@ -241,7 +241,7 @@ class _Lazy:
 
 
 def _why_not_alone(node: PipelineNode, expected: Mapping[str, Any]) -> str | None:
-    """Say what of the nodes before it the example does not expect; None when all is there."""
+    """Return what of the nodes before it the example does not expect; None when all is there."""
     for name in node.names:
         root = root_of_name(name)
         if root not in expected:

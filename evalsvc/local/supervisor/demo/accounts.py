@@ -31,7 +31,7 @@ def wanted_file(home: Path) -> Path:
 
 
 def is_seeded(system_url: str, values: Mapping[str, str]) -> bool:
-    """Say whether all demo accounts, their users and their keys exist already."""
+    """Return whether all demo accounts, their users and their keys exist already."""
     import psycopg
 
     names, emails = [name for name, _ in MEMBERS], [OPERATOR, *(email for _, email in MEMBERS)]

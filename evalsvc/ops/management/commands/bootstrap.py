@@ -24,7 +24,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Say whether to migrate."""
+        """Return whether to migrate."""
         parser.add_argument("--no-migrate", action="store_true", help="roles, database and rights only")
 
     def handle(self, *args: Any, **options: Any) -> None:

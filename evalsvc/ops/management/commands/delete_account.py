@@ -164,7 +164,7 @@ class Progress:
         self.last = 0.0
 
     def tell(self, what: str, n: int) -> None:
-        """Say what is gone by now, ten times a second at most."""
+        """Return what is gone by now, ten times a second at most."""
         if self.is_shown and (now := time.monotonic()) - self.last > 0.1:
             self.last = now
             word = "waiting for calls that are under way, seconds:" if what == WAITING else WORDS.get(what, what)

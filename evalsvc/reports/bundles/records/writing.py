@@ -66,7 +66,7 @@ def _ended_reviews(plan: ExperimentPlan) -> QuerySet[Review]:
 
 
 def left_out_of(names: RecordNames) -> list[LeftOut]:
-    """Say what about an experiment is not in its bundle, and why."""
+    """Return what about an experiment is not in its bundle, and why."""
     plan, account = names.plan, names.plan.account_id
     comparisons = OutputComparison.objects.filter(account_id=account, experiment_id=plan.pk)
     gates = Gate.objects.filter(account_id=account, baseline_experiment_id=plan.pk).exclude(experiment_id=plan.pk)

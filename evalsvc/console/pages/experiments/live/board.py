@@ -181,7 +181,7 @@ def _ahead(view: Mapping[str, Any], primary: str) -> Sequence[str]:
 
 
 def difference_words_of(plan: ExperimentPlan, primary: Mapping[str, Any]) -> str:
-    """Say what differences are of, whatever metric the board shows, from whom, and which way is the better one."""
+    """Return what differences are of, whatever metric the board shows, from whom, and which way is the better one."""
     turned = "" if primary["higher_is_better"] else "; above 0 is better, though lower values are"
     return f"in {plan.primary_metric}, from {plan.baseline or 'the leader'}{turned}"
 
@@ -215,7 +215,7 @@ def board_order_of(plan: ExperimentPlan, view: Mapping[str, Any], metric: str, s
 
 
 def is_racing(config: Mapping[str, object]) -> bool:
-    """Say whether a config stands for itself against the others; one that has won, or waits, does too."""
+    """Return whether a config stands for itself against the others; one that has won, or waits, does too."""
     return config["state"] in IN_THE_RACE or config["stop_reason"] in ("decided", "pause")
 
 

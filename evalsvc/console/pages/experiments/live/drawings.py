@@ -182,7 +182,7 @@ def _row(config: Mapping[str, Any], names: Sequence[str], row: LiveRow) -> Front
 
 
 def front_words(config: Mapping[str, Any]) -> str:
-    """Say where a config stands, and how sure that is."""
+    """Return where a config stands, and how sure that is."""
     if config["on_front"]:
         return "on the front"
     if not config["dominated_by"]:

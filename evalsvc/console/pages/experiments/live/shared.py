@@ -44,7 +44,7 @@ class BoardTag:
         return cls(stamp, int(at)) if at.isdecimal() and at.isascii() and len(at) < 20 else None
 
     def holds_for(self, other: BoardTag) -> bool:
-        """Say whether who asks with another tag may be answered by this one: it shows the same, or is as new."""
+        """Return whether who asks with another tag may be answered by this one: it shows the same, or is as new."""
         return self.stamp == other.stamp or self.read_at >= other.read_at
 
     def __str__(self) -> str:
