@@ -1,3 +1,3 @@
-"""The service around the evaluators. The version stands here only, and nothing is imported."""
+"""The evaluation service built around the `evaluators` package. Defines only the version and imports nothing."""
 
 __version__ = "0.4.0"

@@ -8,8 +8,8 @@ from celery.signals import worker_init, worker_ready
 from kombu.entity import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
-# For Django's checks, of which Celery tells nobody what they find, a worker would import every view; one that is forked
-# from a prepared process would write to megabytes of memory that it shares.
+# For Django's checks, and Celery does not report their results, a worker would import every view; a worker forked from
+# a prepared process would copy megabytes of memory that it shares.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 QUEUES = ("cpu", "judge", "experiments", "system")
@@ -84,7 +84,7 @@ app.conf.update(
             "schedule": 60.0,
             "options": {"queue": "system", "expires": 60},
         },
-        # On the queue whose threads wait for other servers: a slow receiver holds up no sweep.
+        # On the queue for tasks that wait for other servers, so that a slow receiver does not delay a sweep.
         "deliver_events": {
             "task": "evalsvc.events.deliver",
             "schedule": 5.0,
@@ -124,7 +124,7 @@ app.autodiscover_tasks(
 
 @worker_init.connect
 def look_at_the_database(**kwargs: object) -> None:
-    """End a worker whose functions the database has never had."""
+    """Stop a worker if the database has never had its functions."""
     from evalsvc.ops.at_start import refuse_foreign_functions
 
     refuse_foreign_functions()
@@ -132,7 +132,7 @@ def look_at_the_database(**kwargs: object) -> None:
 
 @worker_ready.connect
 def say_ready(**kwargs: object) -> None:
-    """Tell whoever started this worker that it takes work from now on."""
+    """Open the metrics port, and touch the ready file to signal that this worker accepts tasks."""
     from evalsvc.ops.metering.port import open_port
 
     open_port()

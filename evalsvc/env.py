@@ -126,7 +126,7 @@ def env_networks(name: str, default: str = "") -> list[IPv4Network | IPv6Network
 
 
 def env_ports(name: str, default: str) -> list[range]:
-    """Return a comma-separated variable as ranges of ports; `8000-9999` holds both ends."""
+    """Return a comma-separated variable as ranges of ports; `8000-9999` includes both ends."""
     return [_ports(name, part) for part in env_list(name, default)]
 
 
@@ -179,9 +179,9 @@ def _hosts_and_ports(text: str, name: str) -> tuple[str, str]:
 
 
 def postgres_settings(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:
-    """Turn a libpq URL into Django's ENGINE/NAME/USER/… keys; `?host=/socket/dir` and other parameters are kept.
+    """Convert a libpq URL to Django's ENGINE/NAME/USER/… keys; `?host=/socket/dir` and other parameters are retained.
 
-    Raises ImproperlyConfigured when the scheme is not PostgreSQL: it is the only dialect the service speaks.
+    Raises ImproperlyConfigured when the scheme is not PostgreSQL, the only supported database.
     """
     scheme, found, rest = url.partition("://")
     if not found or scheme not in {"postgresql", "postgres"}:

@@ -55,7 +55,7 @@ SESSION_ENGINE = "evalsvc.accounts.access.session_store"  # Django's, read toget
 SECURE_SSL_REDIRECT = False  # /v1 is refused over plain http instead: a redirect would have leaked the key already
 SECURE_HSTS_SECONDS = env_int("EVALSVC_HSTS_SECONDS", 31_536_000) if REQUIRE_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = REQUIRE_HTTPS
-# A browser's list is hard to leave, and binds every host of the domain: for the owner of the domain to ask for.
+# Hard to undo, and binds every host of the domain, so it is left to the domain owner to enable.
 SECURE_HSTS_PRELOAD = REQUIRE_HTTPS and env_bool("EVALSVC_HSTS_PRELOAD", False)
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -80,9 +80,10 @@ OIDC_LABEL = env_str("EVALSVC_OIDC_LABEL", "single sign-on")
 OIDC_SCOPES = env_list("EVALSVC_OIDC_SCOPES", "openid,profile,email")
 OIDC_ROLE_CLAIM = env_str("EVALSVC_OIDC_ROLE_CLAIM", "groups")
 OIDC_ROLES = env_roles("EVALSVC_OIDC_ROLES", "")  # (name at the provider, account, role)
-OIDC_FACTOR = env_list("EVALSVC_OIDC_FACTOR", "mfa")  # words of `amr` or `acr` that stand for a second factor
+OIDC_FACTOR = env_list("EVALSVC_OIDC_FACTOR", "mfa")  # values of `amr` or `acr` that count as a second factor
 OIDC_LINK_BY_EMAIL = env_bool("EVALSVC_OIDC_LINK_BY_EMAIL", False)
-OIDC_SESSION_HOURS = env_int("EVALSVC_OIDC_SESSION_HOURS", 12, lowest=1)  # then the provider is asked again
+# then sign-in with the provider is required again
+OIDC_SESSION_HOURS = env_int("EVALSVC_OIDC_SESSION_HOURS", 12, lowest=1)
 
 # --- Whom may it call? -----------------------------------------------------------------------------------------------
 # Private, loopback and other special networks are refused unless they are named here.
@@ -96,9 +97,7 @@ INLINE_MAX_CHARS = env_int("EVALSVC_INLINE_MAX_CHARS", 20_000)  # longer samples
 COMPUTE_SECONDS = env_int(
     "EVALSVC_COMPUTE_SECONDS", 10, lowest=1
 )  # CPU time of an evaluation; more is `input_too_long`
-WAIT_SECONDS = env_int(
-    "EVALSVC_WAIT_SECONDS", 25
-)  # how long /v1/evaluate waits for workers when the caller does not say
+WAIT_SECONDS = env_int("EVALSVC_WAIT_SECONDS", 25)  # default wait of /v1/evaluate for workers
 MAX_WAIT_SECONDS = env_int("EVALSVC_MAX_WAIT_SECONDS", 60)
 _max_waiters = env_str("EVALSVC_MAX_WAITERS", "")  # per web process; empty: all of its threads but 32
 MAX_WAITERS = whole_number("EVALSVC_MAX_WAITERS", _max_waiters) if _max_waiters else None
@@ -108,22 +107,23 @@ LEASE_SECONDS = env_int(
 WORK_LEASE_SECONDS = env_int("EVALSVC_WORK_LEASE_SECONDS", 30, lowest=1)  # how long a worker has before another may try
 MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5, lowest=1)
 JUDGE_SLOTS = env_int("EVALSVC_JUDGE_SLOTS", 512, lowest=1)  # judged evaluations that a runner has in flight
-JUDGE_DEADLINE_SECONDS = env_int("EVALSVC_JUDGE_DEADLINE_SECONDS", 120, lowest=1)  # for all that a score asks of an LLM
+# total for all LLM calls of one score
+JUDGE_DEADLINE_SECONDS = env_int("EVALSVC_JUDGE_DEADLINE_SECONDS", 120, lowest=1)
 JUDGE_PATIENCE_SECONDS = env_int("EVALSVC_JUDGE_PATIENCE_SECONDS", 120)  # how long an evaluation waits for its turn
 JUDGE_CACHE_ANSWERS = env_int("EVALSVC_JUDGE_CACHE_ANSWERS", 50_000)  # remembered for each account
 EXPERIMENT_SCHEDULERS = env_int("EVALSVC_EXPERIMENT_SCHEDULERS", 2)  # at once, over all machines; each takes a process
 EXPERIMENT_UNIT_RUNNERS = env_int(
     "EVALSVC_EXPERIMENT_UNIT_RUNNERS", 8, lowest=1
 )  # queries in flight, of each scheduler
-EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30, lowest=1)  # renewed while the worker lives
+EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30, lowest=1)  # renewed while the worker runs
 EXPERIMENT_SCHEDULER_SECONDS = env_int(
     "EVALSVC_EXPERIMENT_SCHEDULER_SECONDS", 120, lowest=1
 )  # then another one takes over
 RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
-RETENTION_DAYS = env_int("EVALSVC_RETENTION_DAYS", 0)  # texts and evaluations; 0 keeps them
-RETENTION_HISTORY_DAYS = env_int("EVALSVC_RETENTION_HISTORY_DAYS", 0)  # scores of histories; 0 keeps them
-RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # spans and logs; 0 keeps them
-EVENTS_RETENTION_DAYS = env_int("EVALSVC_EVENTS_RETENTION_DAYS", 30)  # events and their deliveries; 0 keeps them
+RETENTION_DAYS = env_int("EVALSVC_RETENTION_DAYS", 0)  # texts and evaluations; 0 disables expiry
+RETENTION_HISTORY_DAYS = env_int("EVALSVC_RETENTION_HISTORY_DAYS", 0)  # scores of histories; 0 disables expiry
+RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # spans and logs; 0 disables expiry
+EVENTS_RETENTION_DAYS = env_int("EVALSVC_EVENTS_RETENTION_DAYS", 30)  # events and their deliveries; 0 disables expiry
 
 # --- Where is the data? ----------------------------------------------------------------------------------------------
 # Three roles of one database: the application is bound by row-level security, the owner migrates, the system sweeps.
@@ -281,7 +281,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/v1",
-    # The order of /docs/reference: what people come for stands first, then as the guides have it.
+    # The order of /docs/reference: the most used sections first, then the order of the guides.
     "TAGS": [
         {"name": "evaluations", "description": "Judge samples, and keep, find and delete verdicts."},
         {"name": "history", "description": "The captured scores of one evaluator and profile, and how sure they are."},
@@ -318,7 +318,7 @@ UNFOLD = {
     "SITE_HEADER": "evalsvc",
     "SITE_SUBHEADER": "evalsvc.accounts.admin.navigation.subheader",
     "SITE_SYMBOL": "query_stats",
-    "SITE_FAVICONS": [{"rel": "icon", "href": "data:,"}],  # none: a browser would ask for /favicon.ico otherwise
+    "SITE_FAVICONS": [{"rel": "icon", "href": "data:,"}],  # none: a browser would request /favicon.ico otherwise
     "SITE_URL": None,
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,

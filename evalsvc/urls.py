@@ -31,8 +31,8 @@ handler403 = "evalsvc.rest.problems.forbidden"
 handler404 = "evalsvc.rest.problems.not_found"
 handler500 = "evalsvc.rest.problems.server_error"
 
-# In the order in which they are tried: what is called most comes first; `ops` before the console, whose last address
-# takes whatever is below /console/.
+# In the order of matching: the most frequent first; `ops` before the console, whose last pattern matches everything
+# below /console/.
 APPS = (
     evaluations, ops, console, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry,
     calibrations, prompts, events, comparisons, reviews, gates, benchmarks, reports,

@@ -4,8 +4,8 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-# Whoever tells workers of work in this process does it by this application. Without it Celery would make up one, whose
-# broker is not ours, and each message would wait for the sweep.
+# Tasks sent from this process use this application. Without it Celery would create a default one with another broker,
+# and each message would wait for the sweep.
 from evalsvc.celery import app as celery_app
 
 __all__ = ["application", "celery_app"]

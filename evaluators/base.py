@@ -49,7 +49,7 @@ class Field(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A value that does not fit its field, and a sentence that says why."""
+    """A value that is invalid for its field, and a sentence with the reason."""
 
     value: JSONValue
     why: str
@@ -61,14 +61,14 @@ NOTHING_ATTACHED: Mapping[Field, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One thing to judge: what an LLM application was asked, was given and said. Made by `samples.build_sample`.
+    """One item to judge: the input, the context and the output of an LLM application. Built by `samples.build_sample`.
 
     `contexts` are the retrieved passages in the order of their ranks, `gold_contexts` those that should have been
     retrieved, and `top_k_contexts` the longer list that the retrieved ones were chosen from. `golds` are the accepted
-    answers, any of which counts as right. `answer` is the output with its place or value, where it came as more than
-    text. `baseline_output` is another application's answer, or another version's, to compare the output with.
-    `unread` holds the fields whose values do not fit, and `attached` the media type of a picture or a recording
-    that belongs to a field; `attachments` are these themselves, as they were sent.
+    answers; a match with any one counts as right. `answer` is the output with its place or value, if it was sent as
+    more than text. `baseline_output` is the answer of another application or version, to compare the output with.
+    `unread` contains the fields with invalid values, and `attached` the media type of a picture or a recording that
+    belongs to a field; `attachments` are the pictures and recordings themselves, as sent.
     """
 
     input: str | None = None
@@ -125,7 +125,7 @@ class Sample:
         return None if passages is None else texts_of(passages)
 
     def passages_of(self, name: Field) -> tuple[Passage, ...] | None:
-        """Return the passages of a field that holds some, or None when it was not sent."""
+        """Return the passages of a field that contains passages, or None if it was not sent."""
         match name:
             case Field.CONTEXT:
                 return self.contexts
@@ -298,7 +298,7 @@ class Family(ABC):
         return self.required_fields
 
     def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
-        """Return the lowest score that passes; None where the family has no threshold."""
+        """Return the lowest score that passes; None if the family does not have a threshold."""
         declared = self.settings_schema.get("properties")
         schema = declared.get("pass_threshold") if isinstance(declared, dict) else None
         value = settings.get("pass_threshold", schema.get("default") if isinstance(schema, dict) else None)
@@ -324,7 +324,7 @@ class Family(ABC):
         return [name for name in dict.fromkeys(self.reads(settings)) if name in sample.attached]
 
     def unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
-        """List the fields that the effective settings read and whose values do not fit."""
+        """List the fields with invalid values that the effective settings read."""
         if not sample.unread and not sample.has_bare_ids:
             return []
         return [

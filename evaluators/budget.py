@@ -1,6 +1,6 @@
-"""How long one evaluation may compute: an allowance that its steps look at, and the place that says what is too much.
+"""CPU budget of one evaluation: an allowance that its steps check, and the source of the error message.
 
-Time is the thread's CPU time: on a busy machine, or while a server elsewhere is asked, nobody's texts become too long.
+Time is the thread's CPU time: on a busy machine, or during a call to another server, a text does not become too long.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Allowance:
         self._ends_at = time.thread_time() + seconds
 
     def exceed(self, detail: str) -> OverBudget:
-        """Note that the work is over, and return what says so."""
+        """Record that the budget is exceeded, and return the exception for it."""
         self.is_exceeded = True
         return OverBudget(detail)
 

@@ -29,9 +29,9 @@ def profile_names_of(family: Family) -> list[str]:
 
 
 def contract_problems(family: Family) -> list[str]:
-    """Return what keeps a family out of the registry, as sentences; an empty list lets it in.
+    """Return the reasons why a family cannot be registered, as sentences; an empty list admits it.
 
-    This reads what the family declares, and asks it to check its own managed profiles; it scores nothing.
+    Reads the family's declarations, and has it validate its own managed profiles; it does not score anything.
     """
     checks = (_names, _kinds, _fields, _schema, _evaluators, _profiles)
     return [problem for check in checks for problem in check(family)]

@@ -1,6 +1,6 @@
-"""What a family may ask of servers elsewhere. The service brings the answers; no client lives here.
+"""The interface through which a family calls external servers. The service supplies the implementation.
 
-Every call is made within one account's means: its connections, limits, budget and cache.
+Every call uses one account's resources: its connections, limits, budget and cache.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BOUNDARY = "{{boundary}}"
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A property of the answer whose options are wanted with their chances, as far as the endpoint tells them.
+    """A property of the answer whose options are requested with their probabilities, if the endpoint reports them.
 
     Options are JSON texts without their quotes: `true`, `4`, `good`.
     """
@@ -34,19 +34,21 @@ class Question:
     r"""One structured question to a judge.
 
     `system` and `user` are the two messages, complete. `schema` is a strict JSON Schema of the answer: every property
-    required, `additionalProperties: false`, in the order in which the judge should think. `prompt_id` names the prompt
-    and its version (`faithfulness/1`); what scores are compared over must not change under one `prompt_id`.
+    required, `additionalProperties: false`, in the order in which the judge should reason. `prompt_id` identifies the
+    prompt and its version (`faithfulness/1`); a change that affects the comparison of scores requires a new
+    `prompt_id`.
 
-    Every `BOUNDARY` in `system` and `user` is replaced by a random word that is drawn for each request, after the
-    answer was looked for in the cache: data that were written before it cannot contain it. So that the data cannot
-    borrow it either, they must not contain the text of `BOUNDARY` itself; whoever writes a question sees to that, for
-    example by writing the data as JSON with every `{` as `\u007b`.
+    Every `BOUNDARY` in `system` and `user` is replaced by a random word that is drawn for each request, after the cache
+    lookup: data written before it cannot contain it. So that the data cannot use it either, they must not contain the
+    text of `BOUNDARY` itself; the author of a question is responsible for that, for example by writing the data as JSON
+    with every `{` as `\u007b`.
 
-    `attachments` are fetched when the question is asked, and stand after `user`; a connection that is not marked as
-    able to read them answers `unsupported_input`.
+    `attachments` are fetched when the question is sent, and follow `user`; a connection that is not marked as able to
+    read them answers `unsupported_input`.
 
-    `check` says what is missing in an answer that fits the schema, or returns None. Such an answer is asked for once
-    more with these words, and is `bad_output` when it still lacks something; so nothing of the data may stand in them.
+    `check` returns a description of what is missing in an answer that fits the schema, or None. Such an answer is
+    requested once more with this description, and is `bad_output` if it is still incomplete; the description must
+    therefore not contain any of the data.
     """
 
     prompt_id: str
@@ -62,12 +64,13 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A judge's answer: `data` has been checked against the question's schema. `provenance` goes into `Score.extra`.
-    `chances` are those of a weighed question's options; None where the endpoint does not tell them.
+
+    `chances` are the probabilities of a weighed question's options; None if the endpoint does not report them.
 
     `provenance` is JSON: connection, model as the endpoint named it, prompt_hash, mode, calls, input_tokens,
-    output_tokens, cost (null where prices are not known), latency_ms, cached, repaired, and `usage_estimated` where the
-    endpoint did not say what it used. An answer from the cache has cost nothing; what it had cost is in
-    `original_usage`. Families show it as `judge` in their `extra`, where the service looks for usage.
+    output_tokens, cost (null if prices are not known), latency_ms, cached, repaired, and `usage_estimated` if the
+    endpoint did not report its usage. An answer from the cache costs nothing; its original cost is in `original_usage`.
+    Families return it as `judge` in their `extra`, where the service reads the usage.
     """
 
     data: Mapping[str, JSONValue]
@@ -77,7 +80,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Moderation:
-    """What a moderation endpoint says of a text: a chance of each category, 0 to 1, and what it would flag."""
+    """A moderation endpoint's result for a text: a probability for each category, 0 to 1, and its flags."""
 
     flagged: bool
     categories: Mapping[str, float]
@@ -85,9 +88,9 @@ class Moderation:
 
 
 class NotYet(FailedForNow):
-    """It is not this question's turn: `rate_limited`, and in how many seconds to come again.
+    """The question must wait: `rate_limited`, with the number of seconds until the next attempt.
 
-    The service then asks again later by itself; a family lets it pass.
+    The service retries automatically; a family lets the exception propagate.
     """
 
     def __init__(
@@ -103,24 +106,27 @@ class NotYet(FailedForNow):
 
 
 class JudgeGateway(Protocol):
-    """The servers that a family may ask. `settings` are the effective ones, of which these name whom and how to ask:
+    """The servers that a family can call. The effective `settings` determine the connection and the request options:
 
     `connection` (its name; else the account's default one), `model`, `temperature`, `timeout_seconds`, `no_cache`.
 
     Every method raises CannotScore (`not_configured`, `refused`, `budget_exhausted`, `input_too_long`) or FailedForNow
-    (`timeout`, `rate_limited`, `bad_output`, `connection`), with what was used in `extra`, as `judge`.
+    (`timeout`, `rate_limited`, `bad_output`, `connection`), with the usage in `extra`, as `judge`.
     """
 
     async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
-        """Ask a judge once. Answers to the same question are remembered by `sample_number`, for this account only."""
+        """Query a judge once. Answers to the same question are cached by `sample_number`, for this account only."""
         ...
 
     async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
-        """Ask several questions, some at a time, and return the answers in their order; the first failure is raised."""
+        """Send several questions, some concurrently, and return the answers in their order.
+
+        Raises the first failure.
+        """
         ...
 
     async def moderate(self, text: str, settings: Settings) -> Moderation:
-        """Ask the connection's moderation endpoint."""
+        """Call the connection's moderation endpoint."""
         ...
 
     async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:

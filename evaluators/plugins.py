@@ -28,7 +28,7 @@ class BrokenPlugin:
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """What came of loading."""
+    """The result of loading plugins."""
 
     families: tuple[Family, ...]
     broken: tuple[BrokenPlugin, ...]
@@ -40,13 +40,13 @@ def installed() -> list[EntryPoint]:
 
 
 def load_plugins(points: Iterable[EntryPoint], built_in: Sequence[Family]) -> Plugins:
-    """Load the families that hold to the contract and take no name that exists; ours come first, then by order."""
+    """Load the families that satisfy the contract and whose names are free; built-in families first, then in order."""
     good: list[Family] = []
     broken: list[BrokenPlugin] = []
     for point in points:
         try:
             good.append(_load(point, (*built_in, *good)))
-        # Somebody else's code runs here, and may raise or even exit: the service must start all the same.
+        # Third-party code runs here and might raise or even exit: the service must start all the same.
         except (Exception, SystemExit) as exc:
             problem = str(exc) if isinstance(exc, _LeftOut) else f"It cannot be loaded: {type(exc).__name__}: {exc}"
             broken.append(BrokenPlugin(_package(point), f"{point.name} = {point.value}", problem))
@@ -55,7 +55,7 @@ def load_plugins(points: Iterable[EntryPoint], built_in: Sequence[Family]) -> Pl
 
 
 class _LeftOut(Exception):
-    """What a package brings is no family, or one that cannot be let in."""
+    """The object provided by a package is not a family, or not one that can be registered."""
 
 
 def _load(point: EntryPoint, others: Sequence[Family]) -> Family:

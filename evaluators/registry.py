@@ -75,7 +75,7 @@ def get_family(name: str) -> Family:
 
 
 def all_evaluators() -> tuple[tuple[Family, EvaluatorSpec], ...]:
-    """List every runnable evaluator beside its family."""
+    """List every runnable evaluator with its family."""
     return tuple((family, spec) for family in families() for spec in family.evaluators)
 
 
@@ -90,7 +90,7 @@ def evaluator_names() -> tuple[str, ...]:
 
 
 _built: _Registry | None = None
-# Reentrant: a package may ask the registry while it is imported.
+# Reentrant: a package can access the registry while it is being imported.
 _building = threading.RLock()
 
 

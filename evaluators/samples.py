@@ -27,7 +27,7 @@ _WIRE = "evaluated_model_"
 
 
 class WrongType(ValueError):
-    """A value cannot be read as what its field is; the text says what came and what was expected."""
+    """A value has the wrong type for its field; the message states the actual and the expected type."""
 
 
 def build_sample(fields: Mapping[str, object]) -> Sample:
@@ -91,10 +91,10 @@ def _text(field: Field, value: Any, unread: Rest) -> str | None:
 
 
 def as_text(value: object) -> str:
-    """Read a text. A number or a boolean is its JSON text; an object or a list of one text is that text.
+    """Read a text. A number or a boolean becomes its JSON text; an object or a list with one text becomes that text.
 
-    Datasets have rows such as {"question": "…"}. Anything else raises WrongType: to judge the JSON of an object as if
-    somebody had said it would be a silent zero.
+    Datasets have rows such as {"question": "…"}. Anything else raises WrongType: evaluating the JSON of an object as if
+    it were a reply would silently score zero.
     """
     value = _sole(value)
     if isinstance(value, str):
@@ -105,7 +105,7 @@ def as_text(value: object) -> str:
 
 
 def _sole(value: Any) -> Any:
-    """Return what a list of one or an object with one member holds, where that says one thing."""
+    """Unwrap an object with one member or a list of one, if it contains a single value."""
     if isinstance(value, Mapping) and len(value) == 1:
         (value,) = value.values()
     if _is_list(value) and len(value) == 1:
@@ -143,7 +143,7 @@ def _answer(value: Any) -> AnswerText:
 
 
 def _placed(value: Mapping[str, Any]) -> AnswerText:
-    """Read an extractive answer. SQuAD has no end: it is where the text ends."""
+    """Read an extractive answer. SQuAD omits the end, which is then computed from the length of the text."""
     text = value["text"]
     if not isinstance(text, str):
         raise WrongType(f"an answer whose `text` is {described(text)}, and a text was expected.")
@@ -181,10 +181,10 @@ def _golds(gold: Any, golds: Any, unread: Rest) -> tuple[AnswerText, ...] | None
 
 
 def _several(value: Any) -> Iterable[Any]:
-    """Return the accepted answers that a value stands for.
+    """Return the accepted answers in a value.
 
-    A list has one each. An object with `text` is an answer, or SQuAD's parallel lists of texts and starts; an object
-    with one other member is what that member holds.
+    Each entry of a list is an answer. An object with `text` is one answer, or SQuAD's parallel lists of texts and
+    starts; an object with one other member is unwrapped to that member's value.
     """
     if isinstance(value, Mapping) and len(value) == 1 and "text" not in value:
         (value,) = value.values()
@@ -288,7 +288,7 @@ def plain_text(value: float | bool) -> str:
 
 
 def described(value: object) -> str:
-    """Return what came, shortly: an object by its members, a list by its length."""
+    """Describe a received value briefly: an object by its members, a list by its length."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -316,7 +316,7 @@ def is_bare(passage: Passage) -> bool:
 
 
 def passage_json(passage: Passage) -> str | dict[str, JSONValue]:
-    """Write a passage as it may be sent: a text where it is nothing else."""
+    """Write a passage in its simplest accepted form: a plain text if it has only a text."""
     if is_bare(passage):
         return passage.text
     shown: dict[str, JSONValue] = {"id": passage.id, "text": passage.text, "relevance": passage.relevance}
@@ -325,7 +325,7 @@ def passage_json(passage: Passage) -> str | dict[str, JSONValue]:
 
 
 def answer_json(answer: AnswerText) -> str | float | bool | dict[str, JSONValue]:
-    """Write an answer as it may be sent: a text, a number or a boolean where it has no place in a document."""
+    """Write an answer in its simplest accepted form: a text, number or boolean if it lacks a position in a document."""
     if answer.value is not None:
         return answer.value
     placed: dict[str, JSONValue] = {

@@ -1,7 +1,7 @@
-"""A profile's map from an evaluator's own scores to probabilities, as labels have taught it.
+"""A profile's map from an evaluator's own scores to probabilities, fitted to labels.
 
-The profile's threshold and every score that is told are in the map's units. The family knows nothing of it: it is given
-the threshold in its own units, and what it answers is mapped.
+The profile's threshold and every reported score are in the map's units. The family does not depend on the map: it
+receives the threshold in its own units, and its score is mapped afterwards.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class SettingsProblem:
 
 
 def object_schema(properties: Mapping[str, JSONValue], *, required: Sequence[str] = ()) -> dict[str, JSONValue]:
-    """Describe settings that hold these properties and nothing else."""
+    """Describe settings with these properties and no others."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -55,7 +55,7 @@ def settings_problems(settings: Settings, schema: Schema) -> list[SettingsProble
 
 
 def is_finite(number: float) -> bool:
-    """Return whether a number is one and fits in a float: JSON may hold whole numbers of any length."""
+    """Return whether a value is a number that fits in a float: JSON integers can have any length."""
     try:
         return math.isfinite(number)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What families and whom they ask have in common: JSON, settings, texts, what is measured, how a score may fail."""
+"""Types shared by families and the services they call: JSON, settings, texts, metric descriptions, scoring errors."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Passage(msgspec.Struct, frozen=True):
 
 
 class AnswerText(msgspec.Struct, frozen=True):
-    """An answer, given or wanted: its text, and what it was beyond text.
+    """An output or gold answer: its text and its other properties.
 
-    `value` is the number or the boolean that it came as. `document_id`, `start` and `end` say where an extractive
-    answer stands, as half-open character offsets into that document.
+    `value` is the original number or boolean. `document_id`, `start` and `end` locate an extractive answer, as
+    half-open character offsets into that document.
     """
 
     text: str
@@ -51,9 +51,9 @@ class AnswerText(msgspec.Struct, frozen=True):
 class Facts:
     """One thing that can be measured.
 
-    `output_types` are the kinds of output that it says something about; `components` the parts of an application.
-    `judge_calls` is a number, or a sum of n (retrieved contexts), k (texts of the longer list), m (statements of the
-    answer) and n_samples (a setting, 1 unless said).
+    `output_types` are the kinds of output that it evaluates; `components` the parts of an application. `judge_calls` is
+    a number, or a sum of n (retrieved contexts), k (texts of the longer list), m (statements of the answer) and
+    n_samples (a setting, 1 by default).
     """
 
     formula: str
@@ -64,7 +64,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A picture or a recording: where it lies, what it is said to be, and the field that it belongs to."""
+    """An image or audio attachment: its location, its declared media type, and the field that it belongs to."""
 
     url: str
     media_type: str
@@ -81,9 +81,9 @@ class KnownMiss:
 
 @dataclass(frozen=True, slots=True)
 class CardText:
-    """What nobody can read off the code or measure, for the card of an evaluator. No figure stands in it.
+    """The part of an evaluator's card that cannot be derived from code or measurements. It does not include figures.
 
-    `threshold` says where the default one comes from; `changes` what a dated id does otherwise than the one before it.
+    `threshold` explains the origin of the default threshold; `changes` how a dated id differs from the previous one.
     """
 
     misses: tuple[KnownMiss, ...] = ()
@@ -107,4 +107,4 @@ class CannotScore(Exception):
 
 
 class FailedForNow(CannotScore):
-    """The sample has no score this time, and the same evaluation may have one later: `timeout`, `rate_limited`, ..."""
+    """The sample could not be scored this time, but a retry might succeed: `timeout`, `rate_limited`, ..."""

@@ -50,7 +50,7 @@ class Invited:
 
 
 def list_open_invitations(*, account: Account) -> QuerySet[Invitation]:
-    """Return the invitations that nobody has accepted or withdrawn, newest first, each with who made it (`who`)."""
+    """Return the open invitations, newest first, each with the person or key that made it (`who`)."""
     rows = Invitation.objects.filter(account=account, accepted_at=None, withdrawn_at=None)
     return named_actors(rows, "invited_by").order_by("-id")
 
@@ -96,7 +96,7 @@ def _invited_email(email: str) -> str:
 
 
 def withdraw_invitation(*, account: Account, id: int, actor: str) -> str:
-    """End an invitation that nobody has accepted, and return whose it was."""
+    """Withdraw an open invitation and return its email address."""
     with account_scope(account.pk):
         found = list_open_invitations(account=account).filter(pk=id).first()
         ended = Invitation.objects.filter(account=account, pk=id, accepted_at=None, withdrawn_at=None)
@@ -133,7 +133,7 @@ def has_sign_in(*, invited: Invited) -> bool:
 
 
 def accept_invitation(*, invited: Invited, user: User) -> Member:
-    """Let the person in who was invited, once. Whoever is a member by now keeps their role."""
+    """Make the invited person a member, once. An existing member retains their role."""
     if not invited.is_for(user):
         raise NotFound
     with account_scope(invited.account_id):

@@ -66,7 +66,7 @@ def _as_they_hold(request: HttpRequest, rows: Sequence[MembershipRow]) -> list[M
 
 
 def has_provider_vouched(request: HttpRequest) -> bool:
-    """Return whether the provider that let this session in has said that it asked for a second factor."""
+    """Return whether the provider of this session has verified a second factor."""
     return bool(request.session.get(VOUCHED_KEY) == request.user.pk)
 
 
@@ -98,7 +98,7 @@ def operated_account(request: HttpRequest) -> Membership | None:
 
 
 def operate_account(request: HttpRequest, account_id: str) -> Membership | None:
-    """Let an operator look at any account that may be used; None, and no change, when there is none."""
+    """Switch an operator to any usable account; return None, without a change, if there is none with this id."""
     name = usable_account_name(id=int(account_id)) if account_id.isdecimal() and len(account_id) < 19 else None
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""Whose rows a signed-in person's page may show."""
+"""Restrict the pages of a signed-in person to the rows that they may see."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class PersonMiddleware(PageAuthenticationMiddleware):
     """Signed-in people, read with their session, and the note that it is used."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Let the request's person be read when somebody asks for it."""
+        """Set `request.user` lazily."""
         super().process_request(request)
         request.user = SimpleLazyObject(lambda: signed_in_person(request))  # type: ignore[assignment]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Note the session where the page has asked who looks at it; files and answers to nobody cost nothing."""
+        """Track the session if the page has used `request.user`; files and anonymous responses cost nothing."""
         if "_cached_user" in request.__dict__ and isinstance(request.user, User):
             note_session(request, request.user)
         return response
 
 
 def signed_in_person(request: HttpRequest) -> Any:
-    """Return who was read with the session, else whom Django finds; nobody for whoever may not sign in any more."""
+    """Return the person read with the session, else the one Django finds; AnonymousUser if they may not sign in."""
     if "_cached_user" not in request.__dict__:
         person = taken_person(request.session) or get_user(request)
         may_sign_in = isinstance(person, User) and person.is_staff
@@ -71,7 +71,7 @@ class MemberScopeMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request in the scope of whoever is signed in."""
+        """Answer the request in the scope of the signed-in person."""
         if not request.path.startswith(ADMIN_PREFIX) or not request.user.is_authenticated:
             return self.get_response(request)
         if request.user.is_superuser:
@@ -99,7 +99,7 @@ class MemberScopeMiddleware:
             return response
 
     def answer_stranger(self, request: HttpRequest) -> HttpResponse:
-        """Answer somebody who belongs to no account: they may leave or change their password, and see no data."""
+        """Answer a person without an account: they can sign out or change their password, and see no data."""
         if request.path in map(reverse, OPEN_PAGES):
             return self.get_response(request)
         return message_page(
@@ -127,7 +127,7 @@ def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 
 def answer_without_factor(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Lead to the page that sets a second factor up; a form is refused in words, as what it held would be lost."""
+    """Redirect to second factor setup; refuse a POST with a message, because a redirect would lose its data."""
     if request.method == "POST":
         return message_page(
             request, status=403, title=FACTOR_FIRST, detail=FACTOR_DETAIL.format(membership.account_name)
@@ -136,7 +136,7 @@ def answer_without_factor(request: HttpRequest, membership: Membership) -> HttpR
 
 
 def factor_address(request: HttpRequest) -> str:
-    """Return where a second factor is set up, and from there back to the page that was asked for."""
+    """Return the URL of second factor setup, with the current page as `next`."""
     return f"{reverse('console_you_factor')}?{urlencode({'next': request.get_full_path()})}"
 
 
@@ -152,7 +152,7 @@ def switched_meanwhile(request: HttpRequest, membership: Membership) -> HttpResp
 
 
 def message_page(request: HttpRequest, *, status: int, title: str, detail: str) -> HttpResponse:
-    """Write a page that holds nothing but a message and the ways on from it."""
+    """Render a page with only a message and links."""
     context = {**admin.site.bare_context(request), "title": title, "detail": detail}  # type: ignore[attr-defined]
     return render(request, "accounts/message.html", context, status=status)
 

@@ -85,7 +85,7 @@ class Account(models.Model):
 
 
 class AccountDeletion(models.Model):
-    """That an account was deleted, and when: what stays of it. It says nothing of whose it was or what it held."""
+    """A record that an account was deleted, and when. It does not reveal the owner or the contents."""
 
     id = models.BigIntegerField(primary_key=True, help_text="Of the account that was.")
     ordered_by = models.CharField(max_length=10, help_text="`operator`, or `admin`: one of the account's own.")
@@ -107,10 +107,11 @@ class TenantModel(models.Model):
 
 
 class TenantRow(models.Model):
-    """A row that belongs to an account, in a table with very many rows.
+    """A row that belongs to an account, in a very large table.
 
-    It has no foreign key constraint, whose trigger would run for each row. Row-level security checks the account
-    instead, and `verify` counts rows whose account is missing. No query would use an index on the account alone.
+    The foreign key is without a constraint, because its trigger would run for each row. Row-level security checks the
+    account instead, and `verify` counts rows without an account. An index on the account alone would not be used by any
+    query.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
@@ -195,7 +196,7 @@ class ApiKey(TenantModel):
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
     def state(self, now: datetime) -> str:
-        """Return in a word what the key is at the time `now`: live, expired or revoked."""
+        """Return the key's state at the time `now`: live, expired or revoked."""
         if self.revoked_at is not None:
             return "revoked"
         return "live" if self.is_live(now) else "expired"

@@ -51,7 +51,7 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class MembershipRow:
-    """A person in an account: their role, whether the account asks for a second factor, and whether they have one."""
+    """A membership: the person's role, whether the account requires a second factor, and whether they have one."""
 
     account_id: int
     account_name: str
@@ -72,16 +72,16 @@ def find_key(public: str) -> KeyRow | None:
 
 
 def list_memberships(*, user: User) -> list[MembershipRow]:
-    """Return the accounts of a person that may be used, oldest first."""
+    """Return the person's usable accounts, oldest first."""
     with connections[APP].cursor() as cursor:
         cursor.execute("SELECT * FROM memberships_and_factor_of(%s)", [user.pk])
         return [MembershipRow(*row) for row in cursor.fetchall()]
 
 
 def named_actors(rows: QuerySet[Row], actor: str) -> QuerySet[Row]:
-    """Add `who` to rows that hold an actor: a person by e-mail, a key by its name, the others as they are.
+    """Annotate rows with `who`: a person's email address, a key's name, or the stored actor.
 
-    An operator's address is none of an account's business.
+    An operator's address is not shown to accounts.
     """
     is_operator = When(is_superuser=True, then=Value("operator"))
     people = User.objects.filter(pk=OuterRef("_user")).annotate(
@@ -152,8 +152,8 @@ def get_account(*, id: int) -> Account:
 
 
 def read_account(*, id: int) -> Account:
-    """Return the account whose scope is open."""
-    # Each page of the console asks: Django would take longer to write it than PostgreSQL to answer.
+    """Return the account of the open scope."""
+    # Raw SQL, because every console page runs this: Django would build the query more slowly than PostgreSQL runs it.
     account = next(iter(Account.objects.raw("SELECT * FROM accounts_account WHERE id = %s", [id])), None)
     if account is None:
         raise NotFound

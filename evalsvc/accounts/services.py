@@ -49,7 +49,7 @@ def change_account(
 def change_retention(
     *, account: Account, retention_days: int | None, retention_history_days: int | None, actor: str
 ) -> None:
-    """Change how long an account's texts and its scores are kept (0: for ever; empty: the default)."""
+    """Change the retention of an account's texts and scores, in days (0: forever; None: the default)."""
     days = {"retention_days": retention_days, "retention_history_days": retention_history_days}
     with account_scope(account.pk):
         Account.objects.filter(pk=account.pk).update(**days)
@@ -59,9 +59,9 @@ def change_retention(
 def change_own_retention(
     *, account: Account, retention_days: int | None, retention_history_days: int | None, actor: str
 ) -> None:
-    """Change what an account keeps, as its own admin: no longer than the service's rule, which is the operator's.
+    """Change an account's retention as its own admin, at most to the service's limits, which the operator sets.
 
-    `account` is the whole row: a longer number that the operator gave it may stay.
+    `account` is the complete row: a longer retention granted by the operator can stay.
     """
     asked = (
         ("/retention_days", retention_days, account.retention_days, settings.RETENTION_DAYS),
@@ -85,9 +85,9 @@ def change_own_retention(
 
 
 def switch_account(*, account: Account, is_on: bool, reason: str, actor: str) -> bool:
-    """Switch an account off, or on again; say whether it was not so before.
+    """Switch an account off, or on again; return whether this changed it.
 
-    From the next request on its keys and its members are refused, and workers begin nothing of it.
+    From the next request on, its keys and members are refused, and workers start nothing for it.
     """
     verb, change = ("on", {"off_at": None}) if is_on else ("off", {"off_at": Now()})
     with account_scope(account.pk):
@@ -103,8 +103,8 @@ def switch_account(*, account: Account, is_on: bool, reason: str, actor: str) ->
 def begin_deletion(*, account: Account, ordered_by: str, actor: str) -> datetime:
     """Mark an account as deleted, end its keys and memberships, and return when that was first done.
 
-    From the commit on nobody gets in, no page shows a row of it to anybody, and workers begin nothing of it. There is
-    no way back. What it has goes by portions, which whoever works on deletions does.
+    From the commit on, access is denied, no page shows its rows, and workers start nothing for it. This cannot be
+    undone. The deletion job removes the rows in batches.
     """
     with account_scope(account.pk):
         rows = Account.objects.filter(pk=account.pk)
@@ -147,9 +147,9 @@ def add_member(
 
 
 def change_role(*, account: Account, member: Member, role: str, actor: str, may_be_last: bool = False) -> Member:
-    """Change what a member may do, from the next page they open; an account keeps an admin who can sign in.
+    """Change a member's role, from their next page on; an account always retains an admin who can sign in.
 
-    With `may_be_last` even the last admin may lose that role: where a provider of identities has said so.
+    With `may_be_last` even the last admin can lose the role, because an identity provider has decided so.
     """
     if role not in Member.Role.values:
         raise Invalid(FieldError("/role", f"A role is one of {', '.join(Member.Role.values)}."))
@@ -177,7 +177,7 @@ def change_role(*, account: Account, member: Member, role: str, actor: str, may_
 
 
 def _keep_an_admin(account: Account, *, without: int) -> None:
-    """Raise Invalid where nobody but this person could administer the account. Of two who leave at once one waits."""
+    """Raise Invalid if only this person can administer the account. Concurrent calls wait for each other."""
     admins = Member.objects.select_for_update(of=("self",)).filter(account=account, role=Member.Role.ADMIN)
     able = list(admins.filter(user__is_active=True).order_by("pk").values_list("user_id", flat=True))
     if able == [without]:
@@ -185,7 +185,7 @@ def _keep_an_admin(account: Account, *, without: int) -> None:
 
 
 def _end_invitations(account: Account, those: Q, actor: str) -> None:
-    """Withdraw open invitations. Whoever has made one knows its link, and could come in by it as somebody new."""
+    """Withdraw open invitations: their author knows the links and could return through one as a new person."""
     rows = Invitation.objects.filter(those, account=account, accepted_at=None, withdrawn_at=None)
     for email in list(rows.values_list("email", flat=True)):
         record_audit(account=account, actor=actor, action="invitation.withdrawn", target=email)

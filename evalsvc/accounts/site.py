@@ -33,7 +33,7 @@ def files() -> dict[str, Any]:
 
 
 class Site(UnfoldAdminSite):
-    """One site for the operator and for members; each ModelAdmin asks who is looking."""
+    """One site for operators and members; each ModelAdmin checks permissions itself."""
 
     index_template = "accounts/index.html"
 
@@ -56,14 +56,14 @@ class Site(UnfoldAdminSite):
         return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Lead to the one sign-in page, whoever is not signed in."""
+        """Redirect anonymous visitors to the one sign-in page."""
         if not request.user.is_authenticated:
             return redirect(f"{reverse('account_login')}?{urlencode({'next': self.wanted(request)})}")
         return redirect("admin:index")
 
     @method_decorator(never_cache)
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """End the session and lead to the one sign-in page, which says so."""
+        """End the session and redirect to the one sign-in page, with a message."""
         answer = super().logout(request, extra_context)
         if request.method != "POST":
             return answer
@@ -71,11 +71,11 @@ class Site(UnfoldAdminSite):
         return redirect("account_login")
 
     def wanted(self, request: HttpRequest) -> str:
-        """Return the page to which a sign-in should lead; which addresses are ours is for the sign-in page to say."""
+        """Return the page to open after a sign-in; the sign-in page checks that the address is ours."""
         return request.GET.get("next") or request.POST.get("next") or reverse("admin:index")
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Lead to the person's own page, where passwords are changed."""
+        """Redirect to the person's own page, where passwords are changed."""
         return redirect("console_you")
 
     def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:

@@ -9,8 +9,8 @@ from evalsvc.accounts.signing_in.sessions import prune_sessions
 from evalsvc.accounts.signing_in.trail import record_lock
 
 
-# Tried again after 2, 4, 8 … 128 seconds, eight times in all. A mail that is late is asked for again; one that comes
-# hours later would only be strange.
+# Retried after 2, 4, 8 … 128 seconds, eight attempts in all. People request a late mail again; one that arrives hours
+# later would only confuse them.
 @shared_task(
     name="evalsvc.accounts.send_reset",
     queue="judge",
@@ -26,10 +26,10 @@ def send_reset_mail(email: str) -> None:
     send_reset(email)
 
 
-# Not in the request: whoever is somebody has rows written, and the time that takes would tell them from nobody.
+# Not in the request: rows are written only for existing people, and the time that takes would reveal them.
 @shared_task(name="evalsvc.accounts.record_lock")
 def record_sign_in_lock(email: str, address: str) -> None:
-    """Write that somebody is locked out, if there is such a person."""
+    """Record a lockout, if the address belongs to a person."""
     record_lock(email, address=address)
     close_old_connections()
 

@@ -55,7 +55,7 @@ class NothingIn(Serializer[Any]):
 
 
 class AccountView(APIView):
-    """Run the handler in the caller's account scope, honour Idempotency-Key, and say what the rate limit has left."""
+    """Run the handler in the caller's account scope, honour Idempotency-Key, and report the remaining rate limit."""
 
     scoped = True
     """False for views that wait: they open their own short transactions."""
@@ -175,11 +175,11 @@ class AccountView(APIView):
         return found
 
     def receive(self, request: Request) -> None:
-        """Take the body in before the transaction begins: no slow sender keeps a database connection."""
+        """Read the body before the transaction begins, so that a slow client does not occupy a database connection."""
         join_chunks(request._request)
         if request.method in SAFE_METHODS:
             return
-        # A body of another type is refused by whoever reads it, unread.
+        # A body of an unsupported type is refused by the parser, without being read.
         if self.get_content_negotiator().select_parser(request, self.get_parsers()) is not None:
             read_body(request)
 
@@ -189,7 +189,7 @@ class AccountView(APIView):
         return fingerprint_of(request._request)
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
-        """Answer a repeated request whose first answer is not kept: its work is not finished, or something is gone."""
+        """Answer a repeated request without a stored response: its work is unfinished, or the result was deleted."""
         raise NotFound("What this request was answered with has been deleted. Send it with a new Idempotency-Key.")
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -203,7 +203,7 @@ class AccountView(APIView):
         return super().handle_exception(exc)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        """Render, store the answer under the claim, and commit, so that an answer that was sent is an answer kept."""
+        """Render, store the response under the claim, and commit, so that every response that was sent is stored."""
         final = super().finalize_response(request, response, *args, **kwargs)
         try:
             # Rendering is part of it: a transaction that it left open would take in what this thread does next.

@@ -1,1 +1,1 @@
-"""What people say about a log: criteria, and the labels under them."""
+"""Annotations: criteria, and the labels that people give by them."""

@@ -38,7 +38,7 @@ class CategoriesField(SettingsField):
     """Categories as JSON text; empty for the types that have none."""
 
     def prepare_value(self, value: object) -> str:
-        """Return the text to edit: empty, and not `null`, where there are no categories."""
+        """Return the text to edit: empty instead of `null` without categories."""
         return "" if value is None else super().prepare_value(value)
 
     def to_python(self, value: object) -> Any:

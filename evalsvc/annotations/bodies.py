@@ -39,7 +39,7 @@ class NewCriteriaBody(CriteriaBody, kw_only=True):
 
 
 class SaidBody(msgspec.Struct, kw_only=True):
-    """What a person says."""
+    """The value of a label."""
 
     value_pass: bool | None = None
     value_score: float | None = None

@@ -1,4 +1,4 @@
-"""Labels and criteria by filters: what can be asked for, and the rows that meet it."""
+"""Search labels and criteria by filters."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def label_of(account: Account, id: int) -> Evaluation:
 
 
 def labels_of_evaluation(*, account: Account, id: int, most: int = 200) -> list[Evaluation]:
-    """Return what people have said of one evaluation, newest first, by each of the newest criteria.
+    """Return the labels of one evaluation, newest first, by each of the newest criteria.
 
-    By the digests that labels are known by: a search for the evaluation's id would read all labels of the account.
+    They are looked up by their digests: a search for the evaluation's id would read all labels of the account.
     """
     criteria = AnnotationCriteria.objects.filter(account=account).order_by("-created_at").values_list("id", flat=True)
     digests = [label_fingerprint(account.pk, one, EVALUATION, str(id)) for one in criteria[:most]]
@@ -139,7 +139,7 @@ def _criteria_condition(part: Mapping[str, object], pointer: str) -> Q:
     wanted = value if operation == "in" else [value]
     if operation not in ("eq", "in") or not isinstance(wanted, list) or not set(wanted) <= set(RESOURCE_TYPES):
         raise Invalid(FieldError(f"{pointer}/value", f"`eq` or `in`, with words of: {', '.join(RESOURCE_TYPES)}."))
-    # Without any it may be asked of everything.
+    # Criteria without resource types apply to all of them.
     found = Q(resource_types=[])
     for word in wanted:
         found |= Q(resource_types__contains=[word])

@@ -32,7 +32,7 @@ def get_criteria(*, account: Account, id: uuid.UUID) -> AnnotationCriteria:
 
 
 def labels_of_logs(*, account: Account, log_ids: Collection[str]) -> dict[tuple[str, uuid.UUID], Evaluation]:
-    """Return what people have said about logs, by log and criteria."""
+    """Return the labels of logs, by log and criteria."""
     rows = Evaluation.objects.filter(account=account, captured=True, log_id__in=log_ids)
     labels = rows.filter(evaluation_type=Evaluation.Type.ANNOTATION, evaluator_id__startswith=PREFIX)
     return {(str(row.log_id), uuid.UUID(row.evaluator_id.removeprefix(PREFIX))): row for row in labels.order_by("id")}

@@ -1,4 +1,4 @@
-"""Verbs on annotation criteria, and `annotate`, which keeps what a person says about a log or anything else."""
+"""Write operations on annotation criteria, and `annotate`, which stores a label."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def create_criteria(
 def revise_criteria(
     *, account: Account, criteria: AnnotationCriteria, fields: CriteriaFields, actor: str
 ) -> AnnotationCriteria:
-    """Change a criteria; its project stays. Labels that were given keep the scores that they were given with.
+    """Change a criteria; its project stays. Existing labels retain their scores.
 
-    The type cannot change once there are labels: two scales in one history would have no mean.
+    The type cannot change once there are labels: a history with two scales would not have a mean.
     """
     _check(fields)
     with account_scope(account.pk):
@@ -97,17 +97,17 @@ def annotate(
     place: Mapping[str, Any] | None = None,
     actor: str | None = None,
 ) -> Evaluation:
-    """Keep what a person says about a log, trace, span or evaluation, in place of what was said by the same criteria.
+    """Store a person's label of a log, trace, span or evaluation, in place of an earlier one by the same criteria.
 
-    `actor` is who gives it in the console, for the audit trail; what programs send is data, as their scores are.
-    `place` says where the label belongs, for things that no evaluation of a log says it of: outputs of experiments.
-    Raises Invalid for a criteria (under `criteria_field`) that the account does not have or that is not asked of such
-    things, for values that its type does not take, and for an evaluation that is not there.
+    `actor` is the person in the console, for the audit trail; labels that programs send are data, like their scores.
+    `place` is where the label belongs if it cannot be taken from an evaluation of a log: outputs of experiments. Raises
+    Invalid for a criteria (under `criteria_field`) that the account does not have or that does not apply to such
+    things, for values that its type does not accept, and for a missing evaluation.
     """
     if errors := [*_resource_errors(of), *moment_errors(created_at)]:
         raise Invalid(*errors)
     with account_scope(account.pk):
-        # The lock makes one label of two calls at once, and keeps the type as it is until the label is kept.
+        # The lock makes two concurrent calls one label, and fixes the type until the label is stored.
         criteria = _locked(account, criteria_id)
         if criteria is None:
             raise Invalid(FieldError(f"/{criteria_field}", "No such annotation criteria."))
@@ -167,7 +167,7 @@ def _locked(account: Account, id: uuid.UUID) -> AnnotationCriteria | None:
 
 
 def _save(row: AnnotationCriteria, fields: CriteriaFields) -> None:
-    # A name that was kept before stays as it is.
+    # A name that is already stored stays unchanged.
     row.name = row.name if fields.name == row.name else clean_name(fields.name, "/name")
     row.description, row.annotation_type = fields.description, fields.annotation_type
     row.resource_types = sorted(set(fields.resource_types))

@@ -1,4 +1,4 @@
-"""What a label may say: the categories of a criteria, and the value of a label by the criteria's type."""
+"""Values of labels: the categories of a criteria, and the value of a label by the criteria's type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Categories = Annotated[list[Category], Meta(max_length=MAX_CATEGORIES)]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a person has said, by the names of the wire; `explanation` goes with every type."""
+    """A person's annotation, with the field names of the API; `explanation` is accepted with every type."""
 
     value_pass: bool | None = None
     value_score: float | None = None
@@ -59,7 +59,7 @@ class LabelledThing:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a label is kept as; without a score it enters no history."""
+    """The stored value of a label; without a score it is not part of a history."""
 
     score: float | None = None
     passed: bool | None = None
@@ -115,10 +115,10 @@ def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[Field
 
 
 def label_value(kind: str, categories: Sequence[Category], given: Given) -> Value:
-    """Return what a label of this type is kept as.
+    """Return the stored value of a label of this type.
 
-    A binary one counts 1 or 0, a category brings what it has of label and score, a text has no score. Raises Invalid
-    for values that the type does not take, and when the one that it needs is missing.
+    A binary label scores 1 or 0, a category contributes its label and score, a text is without a score. Raises Invalid
+    for values that the type does not accept, and if the required one is missing.
     """
     fitting = FITTING[Type(kind)]
     sent = [name for name in ("value_pass", "value_score", "value_text") if getattr(given, name) is not None]

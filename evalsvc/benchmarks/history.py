@@ -37,7 +37,7 @@ class Played:
 
     @property
     def is_over(self) -> bool:
-        """Return whether it has asked all that it will."""
+        """Return whether the execution has ended."""
         return self.plan.state not in (ExperimentPlan.State.DRAFT, ExperimentPlan.State.RUNNING)
 
     @property
@@ -54,10 +54,10 @@ class Played:
 
 
 def history_of(account: Account, benchmark: Benchmark, wanted: Sequence[Execution]) -> dict[str, Any]:
-    """Return executions, in the order given, each against the last and against the best one before it.
+    """Return executions, in the order given, each compared with the previous and with the best one before it.
 
-    The best is chosen by the same answers that it is then compared by; so all differences hold together for all pairs
-    of a shown execution with any that came before it, whichever of them was chosen.
+    The best one is chosen by the same results that it is then compared on, so the differences are simultaneous over all
+    pairs of a listed execution with any earlier one, whichever of them is the best.
     """
     newest = max((one.number for one in wanted), default=0)
     oldest = min((one.number for one in wanted), default=1)
@@ -131,7 +131,7 @@ def _execution_out(one: Played, before: Sequence[Played], together: int, sums: A
 
 
 def _changed(execution: Execution, last: Execution) -> list[str]:
-    """Name what was said to be other surroundings than those of the last one."""
+    """Return the names of what differs from the previous execution in reported context and logic."""
     found = [name for name in ("task_version", "model") if getattr(execution, name) != getattr(last, name)]
     one, other = execution.environment, last.environment
     found += [f"environment.{name}" for name in {**other, **one} if one.get(name) != other.get(name)]

@@ -16,7 +16,7 @@ from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.rest.problems import Problem, escape
 
 RULES = ("seed", "level", "strategy", "use_fpc", "limit", "sample", "errors", "modes", "num_shards")
-# What is no part of how a score is made.
+# Not part of how a score is computed.
 OF_THE_MOMENT = ("added_at", "addition")
 
 
@@ -47,7 +47,7 @@ def logic_of(account: Account, spec: PlanSpec) -> dict[str, Any]:
 
 def _rules(spec: PlanSpec) -> dict[str, Any]:
     rules = {name: spec.fields[name] for name in RULES if name in spec.fields}
-    # Benchmarks that were frozen before there were clusters keep their digest.
+    # Omitted without clusters, so that the digests of older benchmarks stay the same.
     clusters = spec.fields.get("cluster_by")
     return rules if clusters is None else {**rules, "cluster_by": clusters}
 
@@ -58,7 +58,7 @@ def _metric_out(account: Account, metric: Metric) -> dict[str, Any]:
 
 
 def _prompts(account: Account, metric: Metric) -> dict[str, list[str]]:
-    """Return the digest of each prompt that the metric's judge is asked; none where no judge is asked."""
+    """Return the digests of the prompts of the metric's judge; none without a judge."""
     if metric.evaluator_id is None:
         return {}
     try:
@@ -68,7 +68,7 @@ def _prompts(account: Account, metric: Metric) -> dict[str, list[str]]:
     digests: dict[str, list[str]] = {}
     for digest, question in found.prompts:
         digests.setdefault(question.prompt_id, []).append(digest)
-    # One prompt may be written in several ways, by what a sample has.
+    # A prompt can have several variants, depending on the fields of a sample.
     return {name: sorted(one) for name, one in sorted(digests.items())}
 
 

@@ -34,7 +34,7 @@ class Benchmark(TenantModel):
 
 
 class Execution(TenantModel):
-    """One config that was asked: an experiment of its own, and what was said of the surroundings."""
+    """One run of a benchmark: an experiment of its own with one config, and the reported context."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="executions", db_index=False)

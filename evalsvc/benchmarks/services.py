@@ -24,7 +24,7 @@ MAX_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a caller says of the task and of where it ran, so that a change of them is seen."""
+    """The caller's description of the task and the environment, so that a change of them is visible."""
 
     task_version: str | None = None
     model: str | None = None
@@ -39,7 +39,7 @@ class Surroundings:
 def create_benchmark(
     *, account: Account, name: str, description: str, plan: Mapping[str, Any], spec: PlanSpec, actor: str
 ) -> Benchmark:
-    """Freeze a question under a name: the plan as asked, pinned to its dataset version, and what it was resolved to."""
+    """Freeze a plan under a name: as requested, pinned to its dataset version, with its resolved logic."""
     pinned = {**plan, "dataset_version": spec.version.number}
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
@@ -71,10 +71,10 @@ def execute_benchmark(
     allow_drift: bool,
     actor: str,
 ) -> Execution:
-    """Ask the question of one config: make an experiment of it and start it.
+    """Run the benchmark with one config: create an experiment and start it.
 
-    Raises `drifted` when what it is measured by is not what was frozen; with `allow_drift` it is measured by what
-    holds now, and the execution keeps what has changed.
+    Raises `drifted` if the logic differs from the frozen one; with `allow_drift` the current logic applies, and the
+    execution stores what has changed.
     """
     with account_scope(account.pk):
         logic = logic_of(account, spec)

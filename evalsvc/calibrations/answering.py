@@ -1,4 +1,4 @@
-"""A calibration from what is asked to its answer: for the API, and for pages that show the same numbers."""
+"""Run a calibration from request to answer: for the API, and for pages that show the same numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from evalsvc.stats.formulas.confusion import Share
 
 
 def calibrate(*, account: Account, epoch: str | None, actor: str, body: CalibrationBody) -> CalibrationAnswer:
-    """Choose a threshold by the labelled rows that a body gives or names, and measure it on others.
+    """Choose a threshold by the labelled rows that a body contains or names, and measure it on others.
 
-    Makes a revision where the body asks for one. Raises Invalid by pointer. Within the account's scope.
+    Creates a revision if the body requests one. Raises Invalid by pointer. Call it within the account's scope.
     """
     aim, resolved = wanted_aim(body.aim or WantedAim(), body.confidence_level), _resolved(account, epoch, body)
     rows = labelled_scores(account, resolved, body)

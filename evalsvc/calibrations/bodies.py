@@ -1,4 +1,4 @@
-"""What a calibration is asked, and what it answers."""
+"""Request and response bodies of calibrations."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _misfit(found: tuple[str, str | None, float | None] | None, wanted: tuple[st
 
 
 def scores_with_feedback(*, account: Account, resolved: Resolved) -> list[LabelledScore]:
-    """Return the newest results that people marked: right or wrong says what the verdict should have been."""
+    """Return the newest results with feedback: right or wrong determines the correct verdict."""
     rows = _of(account, resolved).filter(feedback__isnull=False).order_by("-created_at", "-id")
     return [
         LabelledScore(score, passed is (feedback == Evaluation.Feedback.POSITIVE))

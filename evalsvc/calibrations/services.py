@@ -41,7 +41,7 @@ BETTER, WORSE, CHANCE = "better", "worse", "may be chance"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Everything that labelled scores say about thresholds of one evaluator and profile."""
+    """Everything that labelled scores reveal about the thresholds of one evaluator and profile."""
 
     chosen: ChosenThreshold
     in_use: float | None
@@ -84,7 +84,7 @@ def more_labels(chosen: ChosenThreshold, aim: Aim, n: int, level: float) -> int 
 
 
 def threshold_in_use(resolved: Resolved) -> float | None:
-    """Return the threshold that holds now; None for a family without one, or with more than one."""
+    """Return the current threshold; None for a family without one, or with more than one."""
     return resolved.family.threshold_for(Sample(), resolved.settings) if len(_settings_of(resolved)) == 1 else None
 
 

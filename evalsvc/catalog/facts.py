@@ -1,4 +1,4 @@
-"""What the code says of evaluators and their metrics, and their cards, in the wire's shape."""
+"""Facts from the code about evaluators and their metrics, and their cards, in the API's format."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class EvaluatorWithCard(EvaluatorOut):
 
 
 def evaluator_with_card(row: Evaluator, means: Means) -> EvaluatorWithCard:
-    """Return an evaluator with its card; null where its package is no longer installed."""
+    """Return an evaluator with its card; the card is null if its package is not installed any more."""
     found = find_evaluator(row.base)
     card = card_of_evaluator(found[1].id) if found else None
     return EvaluatorWithCard(**structs.asdict(evaluator_out(row, means)), card=card)
@@ -112,7 +112,7 @@ def evaluator_out(row: Evaluator, means: Means) -> EvaluatorOut:
 
 
 def run_facts(row: Evaluator) -> dict[str, object]:
-    """Return what the code says of an evaluator: its lane and inputs with no profile, and what its score speaks of."""
+    """Return an evaluator's facts from the code: lane and inputs without a profile, and what its score describes."""
     found = find_evaluator(row.base)
     if found is None:
         return NOT_KNOWN

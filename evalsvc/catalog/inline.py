@@ -1,4 +1,4 @@
-"""Settings written into a request: kept as a profile of the account, so that the same settings share one history."""
+"""Inline settings of a request: stored as a profile of the account, so that the same settings share one history."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ MAX_KEPT = 1000
 
 
 def resolve_inline(*, account_id: int, epoch: str | None, evaluator: str, settings: dict[str, Any]) -> Resolved:
-    """Find the evaluator, and the profile that holds these settings; make the profile when they are new.
+    """Find the evaluator, and the profile with these settings; create the profile for new settings.
 
-    Raises UnresolvedEvaluator, with the reason, when the evaluator cannot run these settings.
+    Raises UnresolvedEvaluator, with the reason, if the evaluator cannot run these settings.
     """
     evaluator_id, family, spec, _, own = resolve_evaluator(account_id, epoch, evaluator)
     _check(family, settings)
     name = _build_name(family, settings)
     state = own.profiles.get(name)
-    # The catalogue holds the newest revision. Somebody may have revised the profile since the name was made.
+    # The catalog contains the newest revision, and the profile might have been revised since its name was made.
     if state is None or state.settings != settings:
         state = _find_or_create(account_id, family, name, settings)
     return Resolved(evaluator_id, family, spec, state)
@@ -66,7 +66,7 @@ def _find_or_create(account_id: int, family: Family, name: str, settings: dict[s
 
 
 def _create(account_id: int, family: Family, name: str, settings: dict[str, Any]) -> Profile:
-    # A limit, because every process that serves the account holds all its profiles in memory.
+    # Limited, because every process that serves the account caches all of its profiles in memory.
     if Profile.objects.filter(account_id=account_id, name__startswith=PREFIX).count() >= MAX_KEPT:
         detail = (
             f"The account keeps {MAX_KEPT} sets of such settings already. Make a profile, and name it in `criteria`."

@@ -53,7 +53,7 @@ def managed_profiles() -> dict[str, ManagedRow]:
 
 @cache
 def managed_aliases() -> dict[str, str]:
-    """Return the bare names that managed profiles answer to as well, each with the name it stands for."""
+    """Return the aliases of managed profiles, without prefix, each with the name of its profile."""
     return {alias: row.profile.name for row in managed_profiles().values() for alias in row.profile.aliases}
 
 

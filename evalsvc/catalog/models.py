@@ -23,7 +23,7 @@ valid_name = RegexValidator(
 
 
 class Evaluator(models.Model):
-    """An evaluator of a family that can be run; its id holds a date.
+    """An evaluator of a family that can be run; its id contains a date.
 
     An account's own evaluator gives one managed evaluator (`base`) a name that the account chose.
     """
@@ -72,7 +72,7 @@ class Profile(models.Model):
 
 
 class ProfileRevision(models.Model):
-    """One frozen state of a profile; results point here. Never changed, never deleted while its profile lives."""
+    """One frozen state of a profile, referenced by results. Never changed, and deleted only with its profile."""
 
     account = models.ForeignKey(Account, null=True, blank=True, on_delete=models.CASCADE)
     profile = models.ForeignKey(Profile, on_delete=models.CASCADE, related_name="revisions")

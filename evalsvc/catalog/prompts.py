@@ -1,4 +1,4 @@
-"""What an account's evaluators ask judges, word for word."""
+"""The exact prompts that an account's evaluators send to judges."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class EvaluatorPrompts:
 
 
 def read_prompts(*, account: Account, evaluator: str, profile: str | None) -> EvaluatorPrompts:
-    """Return what an evaluator asks with a profile, by default its own.
+    """Return the prompts of an evaluator with a profile, by default its own.
 
-    Raises NotFound for an evaluator or a profile that the account does not have, and Invalid where it must choose one.
+    Raises NotFound for an evaluator or a profile that the account does not have, and Invalid if a profile is required.
     """
     try:
         resolved = resolve(account_id=account.pk, epoch=None, evaluator=evaluator, profile=profile)

@@ -178,7 +178,8 @@ def own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
     """Return the account's own rows, read again when its epoch has moved or the cache is old."""
     if (cached := _own.get(account_id, epoch)) is not None:
         return cached
-    # All requests of the account find it old at once. Without an epoch nobody may have what another has read.
+    # All requests of the account notice a stale entry at once, and one reloads it. Without an epoch, results are not
+    # shared.
     with _locks.turn(account_id) if epoch is not None else nullcontext():
         if (cached := _own.get(account_id, epoch)) is not None:
             return cached
@@ -205,7 +206,7 @@ def _read_own(account_id: int) -> OwnCatalog:
 
 
 def family_of(name: str) -> Family | None:
-    """Return the family of a stored row; None when the package that brought it is no longer installed."""
+    """Return the family of a stored row; None if its package is not installed any more."""
     try:
         return get_family(name)
     except UnknownFamily:

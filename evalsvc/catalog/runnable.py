@@ -19,23 +19,23 @@ WEBHOOK = "webhook"
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Whom an account can ask."""
+    """The external services that an account can call: LLM judges and webhooks."""
 
     llm: bool
     webhook: bool
 
     def of(self, family: Family) -> bool:
-        """Return whether what a family asks elsewhere can be asked."""
+        """Return whether the account can call the external service that a family uses."""
         return self.webhook if family.name == WEBHOOK else self.llm
 
 
 def means_of(account: Account) -> Means:
-    """Return whom the account can ask. Within the account's scope."""
+    """Return the external services that the account can call. Call it within the account's scope."""
     return Means(*whom_to_ask(account=account))
 
 
 def is_runnable(row: Evaluator, means: Means) -> bool:
-    """Return whether anything can run an evaluator: it is switched on and installed, and whom it asks can be asked."""
+    """Return whether an evaluator can run: enabled, installed, and any external service it needs is available."""
     found = find_evaluator(row.base)
     if found is None or not row.is_enabled:
         return False
@@ -49,7 +49,7 @@ def unrunnable_profiles(means: Means) -> list[uuid.UUID]:
 
 
 def asks_always(family: Family, spec: EvaluatorSpec) -> bool:
-    """Return whether an evaluator asks somebody else with every managed profile, and with none."""
+    """Return whether an evaluator calls an external service with every managed profile, and with none."""
     return all(_asks(family, spec, settings) for settings in _settings_of(family))
 
 

@@ -23,7 +23,7 @@ def visible(account: Account | int) -> Q:
 def list_evaluators(*, account: Account, by_alias_or_id: str | None = None) -> list[Evaluator]:
     """Return the evaluators that the account can run.
 
-    `by_alias_or_id` keeps one evaluator at most: the one with this id or alias, else the family's first.
+    `by_alias_or_id` selects one evaluator at most: the one with this id or alias, else the family's first.
     """
     rows = Evaluator.objects.filter(visible(account))
     if by_alias_or_id:

@@ -46,8 +46,8 @@ def revise_profile(
 ) -> ProfileRevision:
     """Freeze new settings as the profile's next revision.
 
-    Earlier results keep pointing at the revision that made them. The history goes by the profile's name, so revisions
-    share it: a change of what is measured, and not only of what passes, deserves a profile of its own.
+    Earlier results continue to reference the revision that produced them. Revisions share one history, that of the
+    profile's name: create a new profile for a change of what is measured, and not only of what passes.
     """
     check_settings(profile.family, settings)
     with account_scope(account.pk):
@@ -123,7 +123,7 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
 
 
 def own_evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
-    """Return what keeps an own evaluator from being saved."""
+    """Return the errors that prevent an own evaluator from being saved."""
     errors = []
     found = find_evaluator(evaluator.base)
     if found is None or found[1].id != evaluator.base:

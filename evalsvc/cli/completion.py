@@ -20,6 +20,6 @@ def completion(context: click.Context, shell: str, report: Report) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise Refused(f"There is no completion for {shell}.")
-    # The class alone looks whether this machine has a bash that is new enough, which says nothing about the reader's.
+    # Not `source()`: it checks that this machine has a recent bash, but the script is for the reader's shell.
     text = kind.source_template % kind(context.find_root().command, {}, "evalsvc", "_EVALSVC_COMPLETE").source_vars()
     report.finish({"shell": shell, "script": text}, [text])

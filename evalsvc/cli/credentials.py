@@ -1,4 +1,4 @@
-"""Where a person's addresses and keys are kept: a file of their own, by profile, that nobody else may read."""
+"""Stored addresses and API keys: a private file, by profile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def credentials_path() -> Path:
 
 
 def read_profiles() -> dict[str, Credentials]:
-    """Return what is kept, by profile; nothing when there is no file."""
+    """Return the stored credentials by profile; empty without a file."""
     path = credentials_path()
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
@@ -42,7 +42,7 @@ def read_profiles() -> dict[str, Credentials]:
 
 
 def write_profiles(profiles: dict[str, Credentials]) -> Path:
-    """Keep these and no others, in a file that is whole or not there; nobody else can read it at any moment."""
+    """Replace the stored credentials atomically; the file is readable only by its owner at all times."""
     path = credentials_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     body = {name: {"url": one.url, "api_key": one.api_key} for name, one in sorted(profiles.items())}
@@ -56,9 +56,9 @@ def write_profiles(profiles: dict[str, Credentials]) -> Path:
 
 
 def find_credentials(url: str | None, api_key: str | None, profile: str | None) -> tuple[str | None, str | None]:
-    """Return the address and the key to use: what was said, else what the profile has.
+    """Return the address and the key to use: the given ones, else those of the profile.
 
-    A kept key goes to no other address than its own: whoever names another address has to name the key, too.
+    A stored key is only sent to its own address: with another address, the key must be given as well.
     """
     if url and api_key:
         return url, api_key

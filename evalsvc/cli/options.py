@@ -1,4 +1,4 @@
-"""Options that several commands share: the account that is worked on, and how results are told."""
+"""Options shared by several commands: the account to use, and the output of results."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ RETRIES = 8
 
 
 class Refused(click.ClickException):
-    """Nothing was done; says why, and what to do."""
+    """Error before anything was changed; the message includes the reason and the remedy."""
 
     exit_code = REFUSED
 
 
 class Incomplete(click.ClickException):
-    """Part of it is done; says how to go on."""
+    """Error after part of the work was done; the message explains how to continue."""
 
     exit_code = INCOMPLETE
 
 
 def target_options(command: Command) -> Command:
-    """Add the options that say which account is meant, and hand a `Transport` over as `target`."""
+    """Add the options that select the account, and pass a `Transport` as `target`."""
     return _opening(command, "target", lambda url, key: Transport(url, key, retries=RETRIES), fail)
 
 
@@ -45,7 +45,7 @@ def client_options(command: Command) -> Command:
 
 
 def account_options(command: Command) -> Command:
-    """Add the options that say which account is meant, as they are."""
+    """Add the options that select the account, without opening a connection."""
     profile = click.option(
         "--profile", envvar="EVALSVC_PROFILE", show_envvar=True, help="Whose address and key `login` has kept."
     )
@@ -119,7 +119,7 @@ def _told(error: ClientError) -> str:
 
 
 def given(**options: object) -> dict[str, Any]:
-    """Return the options that were given; the service knows what holds for the others."""
+    """Return the options that are not None; the service has defaults for the others."""
     return {name: value for name, value in options.items() if value is not None}
 
 

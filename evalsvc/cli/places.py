@@ -23,7 +23,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it; others may be called the same."""
+        """Display name, which is not necessarily unique."""
 
 
 def resolve_id(found: Iterable[Named], text: str, *, noun: str, remedy: str) -> str:

@@ -1,4 +1,4 @@
-"""`evalsvc login` and `evalsvc logout`: keep an address and a key, so that no other command has to be told."""
+"""`evalsvc login` and `evalsvc logout`: store an address and a key for the other commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client: one object for everything that a caller's own code asks of the service."""
+"""The client: one object for all calls that a caller's own code makes to the service."""
 
 from __future__ import annotations
 
@@ -59,12 +59,14 @@ class Client(Resources):
         on_progress: Callable[[EvaluationResult], None] | None = None,
         **options: Unpack[Options],
     ) -> EvaluationResult:
-        """Run anything on inputs and score what it says; `expected_outputs` left out or empty is a blind evaluation.
+        """Run anything on inputs and score its outputs.
 
-        `runnable` is a function, a coroutine function, or an object with `run`. `evaluators` are the service's,
-        `metrics` functions `(input, output, expected) -> number` of your own; with neither, a default set is taken and
-        named on stderr. With `resume=True`, the newest unfinished
-        evaluation of that name on the same inputs goes on where it stood. `on_progress` gets each partial result.
+        Without `expected_outputs`, or with an empty list, the evaluation is blind.
+
+        `runnable` is a function, a coroutine function, or an object with `run`. `evaluators` are those of the service,
+        `metrics` are your own functions `(input, output, expected) -> number`; with neither, a default set is used and
+        named on stderr. With `resume=True`, the newest unfinished evaluation of that name on the same inputs is
+        continued. `on_progress` receives each partial result.
         """
         for result in self.eval_iter(
             runnable,
@@ -96,7 +98,7 @@ class Client(Resources):
     ) -> Iterator[EvaluationResult]:
         """Like `eval`, but yield partial results while it runs; the last one is final, with every score."""
         if isinstance(runnable, Pipeline):
-            # Stored written out, so that whoever reads the dataset sees which component got what.
+            # Expand the inputs, so that the stored dataset shows which component received which value.
             inputs = [runnable.expand(one) for one in as_list(inputs)]
         examples = build_examples(inputs, expected_outputs, options.get("contexts"), clusters=options.get("cluster_by"))
         chosen = self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
@@ -150,11 +152,12 @@ class Client(Resources):
         on_progress: Callable[[ExperimentResult, Live], None] | None = None,
         **options: Unpack[Options],
     ) -> ExperimentResult:
-        """Run several configs on the same examples, in turns; those that the policy stops are run no further.
+        """Run several configs on the same examples, in turns; configs that the policy stops are not run further.
 
-        `configs` maps names to runnables, `parameters` the same names to what should be shown of them. The policy is
-        `race_default` unless said otherwise, or with `cluster_by`, which no race can mind. With `background=True` it
-        returns at once, and `wait()` waits. `on_progress` gets the experiment, to steer it, and how it stands.
+        `configs` maps names to runnables, `parameters` maps the same names to the parameters to display. The default
+        policy is `race_default`, or `manual` with `cluster_by`, which races do not support. With `background=True` the
+        call returns immediately, and `wait()` waits for the end. `on_progress` receives the experiment, to control it,
+        and its status.
         """
         request = ExperimentRequest(
             name=name,
@@ -188,9 +191,10 @@ class Client(Resources):
     ) -> Comparison:
         """Compare two configs of any runs, the first minus the second: positive when the first is better.
 
-        Each is an id of a config, or of an experiment with one, or a result of `eval`. Without a metric it is the
-        primary metric of the first. Examples are matched by themselves, or over two dataset versions by id and content.
-        With `cluster_by`, as `metadata.document`, or where the plans say so, the interval is over clusters.
+        Each is the ID of a config, the ID of an experiment with one config, or a result of `eval`. The default metric
+        is the primary metric of the first. Examples are matched by identity, or across two dataset versions by ID and
+        content. With `cluster_by`, such as `metadata.document`, or where the plans define clusters, the interval is
+        over clusters.
         """
         params: dict[str, Param] = {"a": _config_id(a), "b": _config_id(b), "metric": metric, "cluster_by": cluster_by}
         api = self.experiments_api
@@ -243,10 +247,10 @@ class Client(Resources):
         progress: bool = True,
         **said: object,
     ) -> EvaluationResult:
-        """Ask a benchmark's question of code of your own, and return the result; its history tells how it compares.
+        """Run your own code on a benchmark and return the result; the benchmark's history shows how it compares.
 
-        `said` are `model`, `task_version`, `environment` and `allow_drift`. What the service has recorded of a run that
-        was cut short stays: `client.resume(result.experiment_id, runnable)` goes on.
+        `said` accepts `model`, `task_version`, `environment` and `allow_drift`. Recorded outputs of an interrupted run
+        are retained: continue it with `client.resume(result.experiment_id, runnable)`.
         """
         config = {"name": name or name_of(runnable)[:100], "kind": "push", "parameters": describe(runnable, {})}
         made = self.benchmarks.execute(benchmark, config, **said)

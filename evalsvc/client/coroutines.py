@@ -21,7 +21,7 @@ class Loop:
     def wait_for(self, coroutine: Coroutine[object, None, Result]) -> Result:
         """Run a coroutine on the loop, wait for it and return its result.
 
-        There is no limit here: the caller limits how many threads wait at once.
+        Concurrency is not limited here: the caller limits how many threads wait at once.
         """
         with self._lock:
             if self._loop is None:

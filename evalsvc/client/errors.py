@@ -18,7 +18,7 @@ class FieldProblem:
 
 
 class ClientError(Exception):
-    """Everything this package raises on purpose; `str()` says what happened and what to do."""
+    """Base class of all errors that this package raises on purpose; `str()` includes the cause and the remedy."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class ProblemFieldBody(TypedDict, total=False):
 
 
 class ProblemBody(TypedDict, total=False):
-    """An answer of the service that says what went wrong (RFC 9457)."""
+    """An error response of the service (RFC 9457)."""
 
     title: str
     detail: str

@@ -1,5 +1,7 @@
-"""Python values as JSON and back. What JSON has no word for travels as `{"$type": …, "value": …}`; nothing is ever
-unpickled, so that a file from a stranger can be opened.
+"""Conversion of Python values to JSON and back.
+
+Values that JSON cannot represent are encoded as `{"$type": …, "value": …}`. Nothing is ever unpickled, so files from
+untrusted sources are safe to open.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from typing import Any, TypeAlias
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 TYPE = "$type"
-# Of a document: what no evaluator reads, and what may be larger than all the rest.
+# Fields of a document that no evaluator reads, and that can be larger than the rest of it.
 VECTORS = ("embedding", "sparse_embedding", "blob")
 
 
 def to_json(value: object) -> JsonValue:
-    """Return what JSON can hold: tuples and sets become lists, unknown objects their `str()`.
+    """Convert a value to JSON types: tuples and sets become lists, unknown objects their `str()`.
 
-    Objects that describe themselves (dataclasses, `to_dict()`, `model_dump()`) become what they say.
+    Objects that describe themselves (dataclasses, `to_dict()`, `model_dump()`) are converted from that description.
     """
     match value:
         case Enum():
@@ -74,7 +76,7 @@ def _without_vectors(value: JsonValue) -> JsonValue:
 
 
 def from_json(value: object) -> object:
-    """Return the value that `to_json` was given, where it could be kept."""
+    """Convert the output of `to_json` back to the original value, where its type was preserved."""
     if isinstance(value, list):
         return [from_json(part) for part in value]
     if not isinstance(value, dict):

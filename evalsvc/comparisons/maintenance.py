@@ -1,4 +1,4 @@
-"""Count comparisons again from their judgements, and say where what is stored differs."""
+"""Recount comparisons from their judgements and report stored values that differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalsvc.evaluations.maintenance.sweep import Finding, recount_each
 from evalsvc.tenancy.scope import current_role
 
 RANKING_DIFFERS = "the ranking differs from the judgements"
-# Each query names what is wrong and lists the judgements of which it is true; none may return a row.
+# Each query lists the rows that violate what its key describes; none must return a row.
 CHECKS = {
     "a comparison has ended and has open judgements": """
         SELECT j.id FROM comparisons_judgement j JOIN comparisons_outputcomparison c ON c.id = j.comparison_id

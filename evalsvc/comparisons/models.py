@@ -67,7 +67,7 @@ class OutputComparison(TenantModel):
 
     @property
     def is_by_scores(self) -> bool:
-        """Return whether scores decide, and nobody is asked."""
+        """Return whether scores alone decide."""
         return bool(self.judge["kind"] == "scores")
 
     @property

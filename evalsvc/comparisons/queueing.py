@@ -1,4 +1,4 @@
-"""Tell workers of comparisons, after the commit. What cannot be told is not lost: beat finds it."""
+"""Notify workers of comparisons after the commit. Lost notifications are recovered by beat."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MESSAGE_SECONDS = 600
 
 
 def enqueue(account_id: int, id: int) -> bool:
-    """Tell that a comparison has work; say whether that was heard."""
+    """Enqueue a comparison that has work to do; return whether the broker accepted it."""
     try:
         current_app.send_task(TASK, args=[account_id, id], queue=QUEUE, retry=False, expires=MESSAGE_SECONDS)
     except (OperationalError, RedisError, OSError):
-        log.warning("comparison %s: the broker does not answer; beat will tell", id)
+        log.warning("comparison %s: broker unavailable; beat will enqueue it", id)
         return False
     return True
 

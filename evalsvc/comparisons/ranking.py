@@ -74,7 +74,8 @@ def read_judged(comparison: OutputComparison, rows: Outcomes) -> Judged:
 def _clusters(comparison: OutputComparison, positions: Sequence[int]) -> IntArray | None:
     """Return the cluster of each position.
 
-    What was ranked over examples by an earlier version stays so, with a note: it is what people have been told.
+    A comparison that an earlier version ranked over examples is not ranked again over clusters, so that published
+    results do not change; its notes mention it.
     """
     if comparison.ranking is not None and comparison.ranking.get("method") == METHOD:
         return None

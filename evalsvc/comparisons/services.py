@@ -1,4 +1,4 @@
-"""Verbs on comparisons: create, go on, finish, stop, delete. Judgements are rows; whoever works writes each once."""
+"""Operations on comparisons. Each judgement is a row that is written once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LOOK_DRAWS = 2000
 def create_comparison(
     *, account: Account, epoch: str | None, plan: ExperimentPlan, body: Mapping[str, Any], actor: str
 ) -> tuple[OutputComparison, bool]:
-    """Compare outputs that are there; say whether a metric was added to the experiment, whose scores decide.
+    """Compare existing outputs; return the comparison, and whether the experiment got a new metric to score them.
 
     Raises Invalid with pointers. Which pairs are judged on which examples follows from the seed.
     """
@@ -99,7 +99,7 @@ def delete_comparison(*, account: Account, id: int, actor: str) -> None:
 
 
 def go_on(*, account_id: int, id: int) -> bool:
-    """Judge what needs nobody, open the next round, or finish; say whether judgements wait for a judge now."""
+    """Judge what needs no external judge, open the next round, or finish; return whether a judge has work to do."""
     with account_scope(account_id):
         rows = OutputComparison.objects.select_for_update().filter(account_id=account_id, id=id)
         comparison = rows.filter(state=OutputComparison.State.RUNNING).first()
@@ -220,7 +220,7 @@ def _used(comparison: OutputComparison) -> dict[Pair, int]:
 
 
 def _look(comparison: OutputComparison, spread: Spread) -> Ranking:
-    """Return the ranking at the level at which all looks hold together."""
+    """Return the ranking at the level at which all interim analyses are valid together."""
     looks = most_looks(len(spread.pairs), max(len(spread.positions(pair)) for pair in spread.pairs))
     level = look_level(comparison.level, looks)
     drawn = read_judged(comparison, outcome_rows(comparison)).drawn

@@ -22,7 +22,7 @@ def judge(account_id: int, id: int) -> None:
 
 @shared_task(name="evalsvc.comparisons.sweep")
 def sweep_comparisons() -> int:
-    """Tell again of every comparison that somebody could go on with."""
+    """Enqueue every comparison that has work to do."""
     try:
         due = store.due_comparisons()
     finally:

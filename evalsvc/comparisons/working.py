@@ -1,4 +1,4 @@
-"""What a worker does with a comparison: lease some pairs, ask outside any transaction, write each judgement once."""
+"""The worker for comparisons: lease pairs, judge them outside any transaction, record each judgement once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH, MAX_HOLDERS, LONGEST_SECONDS = 8, 4, 120.0
 
 
 def work_on(*, account_id: int, id: int, seconds: float = LONGEST_SECONDS) -> bool:
-    """Work on a comparison for a while; say whether somebody should go on. One worker too many ends at once."""
+    """Work on a comparison for a while; return whether work remains. Surplus workers return at once."""
     until = time.monotonic() + seconds
     while go_on(account_id=account_id, id=id):
         with account_scope(account_id):

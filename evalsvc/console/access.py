@@ -71,13 +71,13 @@ class Visitor:
 
 
 class PageRequest(HttpRequest):
-    """A request whose visitor is known: what every view below `console_page` gets."""
+    """A request with its visitor, as every view below `console_page` receives it."""
 
     visitor: Visitor
 
 
 class PageRefused(Exception):
-    """Nobody is shown this page: the status, and what to say."""
+    """An error page: its status, title and detail."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
         self.status, self.title, self.detail = status, title, detail
@@ -91,13 +91,14 @@ def console_page(
     once: str = "",
     known: Callable[..., HttpResponse | None] | None = None,
 ) -> Callable[[View], Callable[..., HttpResponse]]:
-    """Make a view a page of the console: for whoever is signed in, in their account's transaction.
+    """Make a view a page of the console for signed-in members, run in a transaction of their account.
 
-    `role` is needed to look and `write` to send a form. A view that waits says `scoped=False` and opens short
-    transactions of its own with `account_scope(visitor.account.pk)`. With `once` a form that makes something is done
-    once, however often it is sent; it is what the second sending is told (`SENT_TWICE`). What a service refuses becomes
-    a page in words; missing and foreign rows get the same 404. What is to be enqueued goes into `visitor.after`.
-    `known` may answer what readers may see from memory, by the membership alone; with None the view is asked.
+    `role` is required to view the page and `write` to submit a form. A slow view passes `scoped=False` and opens short
+    transactions of its own with `account_scope(visitor.account.pk)`. With `once`, a form that creates something is
+    processed once, even if it is submitted again; `once` is the message for the second submission (`SENT_TWICE`).
+    Errors raised by services are rendered as pages; missing and foreign rows get the same 404. Calls to make after the
+    commit go into `visitor.after`. `known` can answer from memory what readers are allowed to see, given the membership
+    alone; if it returns None, the view is called.
     """
 
     def decorate(view: View) -> Callable[..., HttpResponse]:
@@ -121,9 +122,9 @@ def console_page(
 
 
 def sign_in_first(request: HttpRequest) -> HttpResponse:
-    """Lead to the sign-in page, and from there back to where the person wanted to go.
+    """Redirect to the sign-in page, and from there back to the requested page.
 
-    The browser keeps what was typed in a form (`console.js`), and the form has it again afterwards.
+    The browser stores what was typed in a form (`console.js`) and restores it after sign-in.
     """
     if request.method == "POST":
         messages.warning(request, SESSION_ENDED)
@@ -131,7 +132,7 @@ def sign_in_first(request: HttpRequest) -> HttpResponse:
 
 
 def account_first(request: HttpRequest) -> HttpResponse:
-    """Lead to the choice of an account, and from there back to where the person wanted to go."""
+    """Redirect to the choice of an account, and from there back to the requested page."""
     wanted = urlencode({"next": request.get_full_path()})
     return redirect(f"{reverse('console_accounts')}?{wanted}")
 
@@ -170,9 +171,10 @@ def _answer(
 
 
 def factor_first(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Lead a member to the page that sets up the second factor that the account asks for.
+    """Redirect a member to the setup of the second factor that the account requires.
 
-    A form is refused, as what it held would be lost. So is a part that a page asks for: its script leads there.
+    Forms are rejected instead, because a redirect would lose their contents. So are requests for a part of a page;
+    their `HX-Redirect` header makes the browser load the setup page.
     """
     is_part = request.headers.get("HX-Request") == "true"
     if request.method in ("GET", "HEAD") and not is_part:
@@ -233,7 +235,7 @@ def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
 def console_message(
     request: HttpRequest, *, status: int, title: str, detail: str, way: tuple[str, str] = ("console_home", "")
 ) -> HttpResponse:
-    """Write a page that holds a message and the way on from it: the name of a page, and what its link says."""
+    """Render a page with a message and a link onward, given as the name of a URL and the link's text."""
     name, words = way
     context = {"title": title, "detail": detail, "way": reverse(name), "words": words or "To the start page"}
     return render(request, "console/message.html", context, status=status)

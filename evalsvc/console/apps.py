@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class ConsoleConfig(AppConfig):
-    """The `console` app. It has no tables."""
+    """The `console` app, which defines no models."""
 
     name = "evalsvc.console"
     label = "console"

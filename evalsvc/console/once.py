@@ -21,12 +21,12 @@ SENT_TWICE = "This form was sent twice. It was done once, and this is what came 
 
 
 def shown_before(what: str, remedy: str) -> str:
-    """Return what to say in place of a secret that stood in the first answer."""
+    """Return the message that replaces a secret after the first response."""
     return f"This form was sent twice, and done once. {what} stood in the first answer, and nowhere else. {remedy}"
 
 
 class ShownOnce(HttpResponse):
-    """An answer with a secret that no other answer shows: the same form, sent again, leads to `lands_at` instead."""
+    """A response with a secret that is displayed only once; sent again, the form redirects to `lands_at`."""
 
     def __init__(self, request: HttpRequest, template: str, context: Mapping[str, Any], *, lands_at: str) -> None:
         super().__init__(render_to_string(template, {**context, "lands_at": lands_at}, request=request))
@@ -34,15 +34,15 @@ class ShownOnce(HttpResponse):
 
 
 def new_word() -> str:
-    """Return the word by which two forms of the same content are told apart: each form that is shown has its own."""
+    """Return a token for a form, so that two forms with the same content can be distinguished."""
     return secrets.token_urlsafe(16)
 
 
 def done_once(request: Any, view: Callable[[], HttpResponse], said: str) -> HttpResponse:
-    """Do what a form asks for; the same form again, with the same content, leads to what it has made and says so.
+    """Process a form; the same form with the same content, sent again, redirects to the first result with a message.
 
-    A form without a word is done each time. One that has made nothing, as it was refused or only previewed, may be sent
-    again. Call it inside the transaction of the work.
+    A form without a token is processed each time. A submission that produced nothing, because it was rejected or only
+    previewed, can be repeated. Call this inside the transaction of the work.
     """
     if request.method != "POST" or not request.POST.get(ONCE_FIELD):
         return view()

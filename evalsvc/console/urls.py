@@ -24,7 +24,7 @@ from evalsvc.console.pages.you import urls as you
 from evalsvc.console.views import choose_account_page, missing_page, set_theme
 
 AREAS = [
-    # First, as they are asked for most: boards are polled.
+    # First, because boards poll them most often.
     *experiments.urlpatterns,
     *home.urlpatterns,
     *history.urlpatterns,

@@ -22,7 +22,7 @@ MOST_ACCOUNTS = 200
 
 @console_page()
 def missing_page(request: PageRequest) -> HttpResponse:
-    """Say that there is no such page."""
+    """Redirect /console to the start page; any other unknown page is a 404."""
     if request.path == "/console":
         return redirect("console_home")
     raise Http404
@@ -30,7 +30,7 @@ def missing_page(request: PageRequest) -> HttpResponse:
 
 @require_POST
 def set_theme(request: HttpRequest) -> HttpResponse:
-    """Keep the choice of light or dark in a cookie of the console's pages."""
+    """Store the theme in a cookie of the console."""
     answer = redirect(safe_next(request, reverse("console_home")))
     if request.POST.get("theme") in THEMES:
         answer.set_cookie(

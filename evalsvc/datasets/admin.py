@@ -20,7 +20,7 @@ MAX_SHOWN = 500
 
 
 def table(header: tuple[str, ...], rows: Any) -> SafeString:
-    """Lay cells out in a table; each is escaped and keeps its direction."""
+    """Render rows as an HTML table; each cell is escaped and has its own text direction."""
     heads = format_html_join("", '<th scope="col">{}</th>', ((name,) for name in header))
     lines = ((format_html_join("", '<td><div dir="auto">{}</div></td>', ((cell,) for cell in row)),) for row in rows)
     body = format_html_join("", "<tr>{}</tr>", lines)

@@ -177,7 +177,10 @@ def data(account: Account, version: DatasetVersion, *, start: int = 0, limit: in
 
 
 def text_columns(account: Account, version: DatasetVersion, *, empty_counts: bool) -> dict[str, str]:
-    """Return the names of the columns `input` and `expected`: plain where texts say it all, else `:json`."""
+    """Return the columns of `input` and `expected`:
+
+    the plain name if all values are texts, else the name with `:json`.
+    """
     with account_scope(account.pk):
         plain = {
             field: are_plain_texts(account=account, version=version, field=field, empty_counts=empty_counts)
@@ -202,7 +205,7 @@ def cell(value: Any, is_plain: bool) -> str | None:
 
 
 def guarded(value: str | None) -> str | None:
-    """Keep a spreadsheet from running a cell as a formula."""
+    """Prevent a spreadsheet from running a cell as a formula."""
     return f"'{value}" if value and value.startswith(FORMULA_STARTS) else value
 
 
@@ -235,7 +238,7 @@ class Sink(io.RawIOBase):
         return True
 
     def write(self, part: Any) -> int:
-        """Keep the bytes until they are taken."""
+        """Buffer the bytes until `take` is called."""
         self.parts.append(bytes(part))
         return len(self.parts[-1])
 
@@ -254,7 +257,7 @@ def parquet(account: Account, version: DatasetVersion) -> Iterator[bytes]:
     texts = [("id", pa.string()), *((name, pa.string()) for name in columns.values())]
     with account_scope(account.pk):
         are_texts = are_bare_texts(account=account, version=version)
-    # A column of lists holds texts; passages with ids and grades are JSON, as other structures are.
+    # A list column contains texts; passages with ids and grades are JSON, like other structures.
     contexts = ("contexts", pa.list_(pa.string())) if are_texts else (f"contexts{JSON_SUFFIX}", pa.string())
     schema = pa.schema([*texts, contexts, ("metadata", pa.string())])
     sink = Sink()

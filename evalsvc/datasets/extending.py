@@ -25,9 +25,9 @@ MAX_KEPT = 50_000
 def extend_dataset(
     *, account: Account, dataset: Dataset, examples: Sequence[Mapping[str, Any]], actor: str
 ) -> tuple[DatasetVersion, bool]:
-    """Add a version that holds the newest one's examples and these behind them; an example of the same id is replaced.
+    """Add a version with the newest version's examples, followed by these; an example with the same id is replaced.
 
-    The version that is there, and False, where nothing is new. Raises Invalid as uploads do.
+    Returns the existing version and False if nothing is new. Raises Invalid as uploads do.
     """
     added = list(read_examples(examples))
     with account_scope(account.pk):

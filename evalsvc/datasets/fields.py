@@ -1,4 +1,4 @@
-"""JSON of any shape, kept as it was written."""
+"""JSON of any shape, stored exactly as it was written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from psycopg.types.json import Json
 
 
 class JSONTextField(models.JSONField):
-    """A `json` column: unlike `jsonb` it keeps the order of keys, and 1e22 stays a float. None is SQL's NULL."""
+    """A `json` column. Unlike `jsonb` it preserves the order of keys and floats such as 1e22. None is SQL's NULL."""
 
     def db_type(self, connection: object) -> str:
         """Return the column's type."""

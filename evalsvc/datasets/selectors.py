@@ -93,7 +93,7 @@ def get_version(*, account: Account, dataset_id: uuid.UUID, number: int | None =
 
 
 def newest_versions(*, account: Account, datasets: list[Dataset]) -> dict[uuid.UUID, DatasetVersion]:
-    """Return the newest version of each dataset, without the schemas, which may be long."""
+    """Return the newest version of each dataset, without the schemas, which can be large."""
     rows = DatasetVersion.objects.filter(account=account, dataset__in=datasets)
     rows = rows.order_by("dataset_id", "-number").distinct("dataset_id").defer("input_schema", "expected_schema")
     return {row.dataset_id: row for row in rows}
@@ -120,10 +120,10 @@ def has_example(*, account: Account, version: DatasetVersion, key: str) -> bool:
 def iterate_examples(
     *, account: Account, version: DatasetVersion, start: int = 0, end: int | None = None
 ) -> Iterator[Example]:
-    """Yield the examples at positions start to end (excluded) in order, holding at most a few MB of them.
+    """Yield the examples at positions start to end (excluded) in order, with at most a few MB of them in memory.
 
-    Each page has a transaction of its own, so that a slow reader holds no connection. Versions never change; one that
-    is deleted meanwhile raises NotFound instead of ending early.
+    Each page has a separate transaction, so that a slow reader does not occupy a connection. Versions never change; one
+    that is deleted during the iteration raises NotFound instead of ending early.
     """
     end = version.n_examples if end is None else min(end, version.n_examples)
     while start < end:
@@ -147,9 +147,10 @@ def page_end(account: Account, version: DatasetVersion, start: int, end: int) ->
 
 
 def are_plain_texts(*, account: Account, version: DatasetVersion, field: str, empty_counts: bool) -> bool:
-    """Return whether every value of `input` or `expected` is a text, so that a column of texts can hold it.
+    """Return whether every value of `input` or `expected` is a text, so that a text column can store it.
 
-    With `empty_counts` missing values are welcome and empty texts too; without, neither can be told from the other.
+    With `empty_counts`, missing values and empty texts are accepted; without it neither is, as CSV cannot distinguish
+    them.
     """
     assert field in ("input", "expected")  # noqa: S101  it becomes part of a statement
     bad = f"coalesce(json_typeof({field}), 'null') NOT IN ('string', 'null')"
@@ -162,7 +163,7 @@ def are_plain_texts(*, account: Account, version: DatasetVersion, field: str, em
 
 
 def are_bare_texts(*, account: Account, version: DatasetVersion) -> bool:
-    """Return whether all contexts are texts, so that a column of lists of texts can hold them."""
+    """Return whether all contexts are texts, so that a column of text lists can store them."""
     sql = """
     SELECT NOT EXISTS (
       SELECT 1 FROM datasets_example e, json_array_elements(e.contexts) AS passage
@@ -195,7 +196,7 @@ def list_changes(
 
 
 def list_dataset_uses(*, dataset: Dataset) -> list[str]:
-    """Return which rows of other apps hold on to a dataset, as `2 experiment plans`."""
+    """Return which rows of other apps reference a dataset and prevent its deletion, as `2 experiment plans`."""
     uses = []
     for model, path in ((Dataset, ""), (DatasetVersion, "__dataset"), (Example, "__version__dataset")):
         for field in model._meta.get_fields(include_hidden=True):

@@ -48,10 +48,10 @@ def add_version(
     actor: str,
     may_go_back: bool = False,
 ) -> tuple[DatasetVersion, bool]:
-    """Add the next version; return the one that holds the same rows, and False, if the dataset has it already.
+    """Add the next version; if the dataset already has a version with the same rows, return that one and False.
 
-    An edit `may_go_back`: only the newest version is in its way, for what an edit takes out again has to be gone from
-    the newest. An upload of what an older version holds, sent again, makes nothing.
+    An edit `may_go_back`: it is compared with the newest version only, so that it can restore the content of an older
+    version. A repeated upload of an older version's content adds nothing.
     """
     with account_scope(account.pk):
         version_id = new_version_id()
@@ -95,7 +95,7 @@ def freeze(dataset: Dataset, version_id: int, stored: StoredVersion, format: str
 def change_dataset(
     *, account: Account, dataset: Dataset, name: str | None = None, description: str | None = None, actor: str
 ) -> Dataset:
-    """Rename a dataset or describe it anew; its versions stay as they are."""
+    """Change a dataset's name or description; its versions remain unchanged."""
     values = {"name": None if name is None else checked_name(name), "description": description}
     changed: dict[str, Any] = {field: value for field, value in values.items() if value is not None}
     try:
@@ -110,7 +110,10 @@ def change_dataset(
 
 
 def delete_dataset(*, account: Account, dataset: Dataset, actor: str) -> None:
-    """Delete a dataset with all its versions; `in_use` while an experiment, or anything else, holds on to it."""
+    """Delete a dataset with all its versions.
+
+    Raises Problem `in_use` while an experiment or another object references it.
+    """
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
             if uses := list_dataset_uses(dataset=dataset):
@@ -131,7 +134,7 @@ def dataset_in_use(dataset: Dataset, by: str) -> Problem:
 
 
 def checked_name(name: str) -> str:
-    """Return a name as it is kept. Raises Invalid for one that cannot be shown in a line."""
+    """Return the normalized name. Raises Invalid for a name that cannot be displayed on one line."""
     name = clean_name(name, "/dataset_name")
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
         detail = f"A name has 1 to {MAX_NAME} printable characters, and no space at its ends."

@@ -1,4 +1,4 @@
-"""Admin pages of evaluations: read only, by whoever belongs to the account."""
+"""Read-only admin pages of evaluations, for members of the account."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ class WhenFilter(ChoiceFilter):
         return [("3600", "Last hour"), ("86400", "Last day"), ("604800", "Last 7 days"), ("2592000", "Last 30 days")]
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        """Keep what is younger."""
         now, seconds = timezone.now(), int(value)
         return rows.filter(created_at__gte=now - timedelta(seconds=seconds), id__gte=id_at(now, back_seconds=seconds))
 
@@ -69,7 +68,6 @@ class FamilyFilter(ChoiceFilter):
         return [(family.name, family.name) for family in families()]
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        """Keep one family."""
         return rows.filter(family=value)
 
 
@@ -84,7 +82,6 @@ class StatusFilter(ChoiceFilter):
         return [(value, label) for value, label in Evaluation.Status.choices if value != Evaluation.Status.PENDING]
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        """Keep one status."""
         return rows.filter(status=value)
 
 
@@ -99,7 +96,6 @@ class TypeFilter(ChoiceFilter):
         return Evaluation.Type.choices
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        """Keep one type."""
         return rows.filter(evaluation_type=value)
 
 
@@ -114,7 +110,6 @@ class PassFilter(ChoiceFilter):
         return [("yes", "Passed"), ("no", "Failed")]
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        """Keep one verdict."""
         return rows.filter(passed=value == "yes")
 
 
@@ -182,7 +177,7 @@ class EvaluationAdmin(ScopedAdmin):
         return (*self.fieldsets, *account)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return what capture has kept, as the API does; operators do not see more of it either."""
+        """Return captured evaluations only, as the API does, also for operators."""
         return super().get_queryset(request).filter(captured=True)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
@@ -216,7 +211,9 @@ class EvaluationAdmin(ScopedAdmin):
 
     @admin.display(description="Runs")
     def work_by(self, evaluation: Evaluation) -> str | None:
-        """Return the managed evaluator that did the work; of a success it is kept where it is another one."""
+        """Return the managed evaluator that ran; a successful evaluation stores it only if it differs from
+        `evaluator_id`.
+        """
         return evaluation.runs or (evaluation.evaluator_id if evaluation.family else None)
 
     @display(description="Status", label={"success": "success", "error": "danger", "validation_error": "warning"})
@@ -247,7 +244,7 @@ class EvaluationAdmin(ScopedAdmin):
 
     @admin.display(description="Error")
     def error(self, evaluation: Evaluation) -> Any:
-        """Return why there is no score."""
+        """Return the error code and message of an evaluation without a score."""
         return text_block(f"{evaluation.error_code}: {evaluation.error_message}") if evaluation.error_code else None
 
     @admin.display(description="Details")
@@ -257,12 +254,10 @@ class EvaluationAdmin(ScopedAdmin):
 
     @admin.display(description="Input")
     def input(self, evaluation: Evaluation) -> Any:
-        """Return what the application was asked."""
         return text_block(evaluation.request.input)
 
     @admin.display(description="Output")
     def output(self, evaluation: Evaluation) -> Any:
-        """Return what the application said."""
         return text_block(evaluation.request.output)
 
     @admin.display(description="Retrieved context")
@@ -273,12 +268,10 @@ class EvaluationAdmin(ScopedAdmin):
 
     @admin.display(description="Gold answer")
     def gold(self, evaluation: Evaluation) -> object:
-        """Return what it should have said."""
         return text_block(evaluation.request.gold)
 
     @admin.display(description="System prompt")
     def system_prompt(self, evaluation: Evaluation) -> object:
-        """Return what it was told to be."""
         return text_block(evaluation.request.system_prompt)
 
     @admin.display(description="Duration")
@@ -309,5 +302,5 @@ class EvaluationAdmin(ScopedAdmin):
 
 
 def isolated(text: str) -> SafeString:
-    """Keep text that is written from the right, or says it is, from turning its neighbours around."""
+    """Isolate text that is written from right to left, or declares to be, from the surrounding text."""
     return format_html("<bdi>{}</bdi>", text)

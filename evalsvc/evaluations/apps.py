@@ -19,7 +19,7 @@ class EvaluationsConfig(AppConfig):
     label = "evaluations"
 
     def ready(self) -> None:
-        """Register the database's functions, and what a project holds on to by its evaluations."""
+        """Register the database's functions, and evaluations as a use that prevents the deletion of a project."""
         from evalsvc.evaluations.database.columns import ACCEPTED, ENTRY, VERDICT
         from evalsvc.evaluations.models import Evaluation
         from evalsvc.infra.functions import FunctionFiles, register_functions

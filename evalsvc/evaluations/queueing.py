@@ -1,4 +1,4 @@
-"""Tell workers of work, after its commit. What cannot be told is not lost: the sweep, or a runner, finds it."""
+"""Notify workers of work after its commit. If that fails, the sweep or a runner finds the work later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluators.base import Lane
 
 
 def enqueue_lane(request_id: int, lane: str, *, reply_to: str | None) -> bool:
-    """Tell that one lane of a request has work, and where its verdicts are waited for; say whether that was heard."""
+    """Notify workers of work in a request's lane and of the reply address; return whether that succeeded."""
     return enqueue_lanes([request_id], lane, reply_to=reply_to)
 
 
@@ -22,5 +22,5 @@ def enqueue_lanes(request_ids: Sequence[int], lane: str, *, reply_to: str | None
 
 
 def enqueue_again(refs: Iterable[LaneRef]) -> bool:
-    """Tell of work that nobody has heard of, or that whoever has is gone with; say whether that was heard."""
+    """Notify workers of work that was never received, or lost with its worker; return whether that succeeded."""
     return not any(refs) or computing.nudge_computing()

@@ -20,10 +20,10 @@ def get_evaluation(*, account: Account, id: int) -> Evaluation:
 
 
 def count_arrived_before(*, account: Account, moment: datetime, most: int) -> int:
-    """Return how many captured evaluations came in before a moment, counted up to one above `most`.
+    """Return how many captured evaluations arrived before a moment, counting no further than `most` + 1.
 
-    Retention goes by ids, which are of the arrival. The time of an evaluation may be earlier, and is what the index is
-    by; a day is for clocks that run ahead.
+    Retention uses ids, which reflect the time of arrival. The index is by the evaluation's time, which can be earlier;
+    the extra day allows for clocks that are ahead.
     """
     rows = Evaluation.objects.filter(
         account=account, captured=True, created_at__lt=moment + timedelta(days=1), id__lt=id_at(moment)

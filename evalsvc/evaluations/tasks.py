@@ -39,8 +39,8 @@ def compute(self: Task[Any, Any]) -> None:
         if drain(name):
             waking.start_process()
     except Exception:
-        # What was claimed stays pending with its lease; the pool's process lives on.
-        log.exception("the cpu lane broke")
+        # Claimed evaluations stay pending with their lease; the pool's process continues.
+        log.exception("cpu lane failed")
     finally:
         connections.close_all()
 
@@ -49,7 +49,7 @@ def compute(self: Task[Any, Any]) -> None:
 def score_lane(
     self: Task[Any, Any], account_id: int, request_id: int, lane: str, expected_attempts: int, reply_to: str | None
 ) -> None:
-    """Work off one lane of a request, as a process of an earlier version has asked for: today's push, and claim."""
+    """Work off one lane of a request, as enqueued by a process of an earlier version; newer versions push and claim."""
     if lane == Lane.JUDGE:
         hand_over(account_id, request_id, expected_attempts, reply_to)
         return
@@ -63,8 +63,8 @@ def score_lane(
     try:
         work_off(account_id=account_id, request_id=request_id, lane=lane, expected_attempts=expected, deliver=deliver)
     except Exception:
-        # The evaluation stays pending with its lease, so the sweep brings it back; the pool child lives on.
-        log.exception("request %s: lane %s broke", request_id, lane)
+        # The evaluation stays pending with its lease, so the sweep re-enqueues it; the pool's child process continues.
+        log.exception("request %s: lane %s failed", request_id, lane)
     finally:
         connections.close_all()
 
@@ -84,7 +84,7 @@ def stop_claiming(**kwargs: object) -> None:
 
 @shared_task(name="evalsvc.evaluations.sweep")
 def run_sweep() -> int:
-    """Enqueue again what has no answer."""
+    """Re-enqueue unanswered evaluations."""
     refs = upkeep.sweep()
     enqueue_again(refs)
     close_old_connections()
@@ -125,19 +125,19 @@ def run_fold() -> int:
 
 @shared_task(name="evalsvc.evaluations.recount_rollups")
 def run_recount() -> int:
-    """Count days anew, and mend what is wrong."""
+    """Recount the days and correct wrong counts."""
     n = sum(n for _, n in rollups.recount_days())
     if n:
-        log.error("%s counts of days were wrong, and are mended", n)
+        log.error("%s daily counts were wrong and have been corrected", n)
     close_old_connections()
     return n
 
 
 @celeryd_after_setup.connect
 def warm_up(instance: Any, **kwargs: Any) -> None:
-    """Load the models of the cpu lane before the pool's children are forked: they share the memory, and start at once.
+    """Load the models of the cpu lane before the pool forks, so that its children share the memory and start at once.
 
-    Workers of other queues load a model when an experiment first asks for it: most never do.
+    Workers of other queues load a model when an experiment first uses it; most never do.
     """
     if Lane.CPU.value in instance.app.amqp.queues.consume_from:
         load_lane_models()
@@ -149,4 +149,4 @@ def load_lane_models() -> None:
         try:
             family.warm_up()
         except CannotScore as exc:
-            log.warning("family %s cannot be warmed up: %s", family.name, exc.detail)
+            log.warning("family %s could not be warmed up: %s", family.name, exc.detail)

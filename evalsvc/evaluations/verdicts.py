@@ -1,4 +1,4 @@
-"""Run one family on one sample and say what came of it. An error is never a score."""
+"""Run one family on one sample and return the verdict. An error is never a score."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Postponable(Verdict):
 
 @dataclass(slots=True)
 class Stalled(Postponable):
-    """Our own database or Redis was away, which says nothing about the sample."""
+    """The service's own database or Redis was unavailable, which is unrelated to the sample."""
 
 
 STALL_SECONDS = 2.0
@@ -72,9 +72,9 @@ def stored_verdict(row: object) -> Verdict:
 
 
 def told_verdict(row: Mapping[str, Any]) -> Verdict:
-    """Return the verdict that a worker has told.
+    """Return the verdict in a worker's message.
 
-    What this version has no column for comes from a later one, and what is missing from an earlier one.
+    Columns unknown to this version come from a later one and are ignored; columns of an earlier version can be missing.
     """
     return Verdict(**{name: row[name] for name in VERDICT if name in row})
 
@@ -92,10 +92,10 @@ def score_sample(
     explain: str,
     gateway: JudgeGateway | None = None,
 ) -> Verdict:
-    """Score a sample; whatever goes wrong is a status, an error code and a sentence.
+    """Score a sample; any failure becomes a status, an error code and a message.
 
-    `gateway` is whom families on the judge lane may ask; their answers are waited for in this thread. What asks nobody
-    has EVALSVC_COMPUTE_SECONDS of computing, unless the caller has allowed for less.
+    `gateway` connects families on the judge lane to their judges; this thread waits for the answers. Other families
+    have EVALSVC_COMPUTE_SECONDS of computing time, unless the caller has set a lower limit.
     """
     if family.lane_of(settings) == Lane.JUDGE:
         return loop.run(judge_sample(family, spec, settings, sample, explain, gateway))
@@ -143,7 +143,7 @@ def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample)
 
 
 def _is_storable(verdict: Verdict) -> bool:
-    """Return whether the database can hold what a family returned: one verdict that it cannot would cost all of a lane."""
+    """Return whether the database can store the result of a family: one invalid verdict would fail all of a lane."""
     try:
         told = orjson.dumps([verdict.error_message, verdict.text_output, verdict.explanation, verdict.extra])
     except TypeError:
@@ -188,7 +188,7 @@ class _Attempt:
         return True
 
     def take(self, score: Score) -> None:
-        """Make a verdict of what the family says."""
+        """Build the verdict from a family's score."""
         if not math.isfinite(score.value):
             raise ValueError(f"family {self._family.name} returned {score.value}")
         self._verdict = Verdict(
@@ -213,10 +213,10 @@ class _Attempt:
         return extra if self._map is None else {**extra, "unmapped_score": score.value}
 
     def verdict(self) -> Verdict:
-        """Return what came of it."""
+        """Return the verdict; an error if it cannot be stored."""
         if self._verdict is not None and _is_storable(self._verdict):
             return self._verdict
-        log.error("family %s returned what cannot be stored", self._family.name)
+        log.error("family %s returned a result that cannot be stored", self._family.name)
         return _broke(self._spec)
 
     def _failure(self, failure: Exception) -> Verdict:
@@ -233,22 +233,22 @@ class _Attempt:
         if isinstance(failure, CannotScore):
             return refused(failure.code, failure.detail, failure.extra)
         if is_outage(failure):
-            log.warning("family %s met an outage: %s", self._family.name, type(failure).__name__)
+            log.warning("family %s interrupted by an outage: %s", self._family.name, type(failure).__name__)
             message = f"Evaluator {self._spec.id!r} could not run: the service's own database did not answer."
             return Stalled(
                 "error", error_code="evaluator_failed", error_message=message, retry_after_seconds=STALL_SECONDS
             )
-        log.error("family %s broke", self._family.name, exc_info=failure)
+        log.error("family %s failed", self._family.name, exc_info=failure)
         return _broke(self._spec)
 
 
 def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, object]:
-    """Return what the family told, and the line that its verdict was drawn at where the verdict is the answer."""
+    """Return the family's extra values, with the threshold where the verdict is the answer (`by_verdict`)."""
     if not family.by_verdict:
         return score.extra
     return {"threshold": family.threshold_for(sample, settings), **score.extra}
 
 
 def wants_explanation(strategy: str, passed: bool) -> bool:
-    """Return whether the caller asked to hear why."""
+    """Return whether the caller requested an explanation."""
     return strategy == "always" or strategy == ("on-success" if passed else "on-fail")

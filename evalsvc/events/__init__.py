@@ -1,1 +1,1 @@
-"""Events that accounts are told of: an outbox, endpoints, and signed deliveries with retries."""
+"""Event notifications for accounts: an outbox, endpoints, and signed deliveries with retries."""

@@ -37,7 +37,7 @@ class EventEndpointAdmin(ScopedAdmin):
 
 @admin.register(EventDelivery)
 class EventDeliveryAdmin(ScopedAdmin):
-    """Events on their way, and what came of them."""
+    """Event deliveries and their outcomes."""
 
     view_role, write_role = READER, EDITOR
     paginator = BigTablePaginator
@@ -60,7 +60,6 @@ class EventDeliveryAdmin(ScopedAdmin):
 
     @display(description="State", label={"pending": "info", "delivered": "success", "failed": "danger"})
     def state(self, row: EventDelivery) -> str:
-        """Return what came of it."""
         return row.status
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:

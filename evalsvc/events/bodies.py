@@ -1,4 +1,4 @@
-"""What may be written of an endpoint of events: the API's body, and the console's form."""
+"""Input fields of an event endpoint, for the API and the console's form."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EventEndpointIn(serializers.Serializer[Any]):
     is_enabled = serializers.BooleanField(required=False)
 
     def validate_url(self, value: str) -> str:
-        """Refuse an address that nothing is sent to, beside whatever else is wrong."""
+        """Reject a URL that nothing is sent to, together with any other errors."""
         try:
             check_url(value)
         except OutboundFailed as failed:

@@ -1,6 +1,6 @@
-"""Deliveries that are due: claimed for a while, sent with signatures, and tried again for a day.
+"""Due deliveries: claimed with a lease, sent with signatures, and retried for a day.
 
-Whoever is killed in the middle has claimed with a lease: the delivery is sent again, with the same id.
+If a process is killed while sending, its lease expires and the delivery is sent again, with the same id.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ FROM picked WHERE d.id = picked.id RETURNING d.id
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of one: the HTTP status where there was an answer, else why there was none."""
+    """The outcome of one attempt: the HTTP status if there was a response, otherwise the error."""
 
     status: int | None = None
     error: str | None = None
@@ -93,7 +93,7 @@ def body_of(delivery: EventDelivery) -> bytes:
 
 
 def send_delivery(letter: SignedDelivery) -> Attempt:
-    """Send one within a few seconds; redirects are not followed. Nothing of the answer but its status is kept."""
+    """Send one delivery within a few seconds; redirects are not followed, and only the status is stored."""
     delivery, body = letter.delivery, body_of(letter.delivery)
     headers = signed_headers(letter.keys, delivery.event_id, int(time.time()), body)
     try:
@@ -153,7 +153,8 @@ def _note(delivery: EventDelivery, attempt: Attempt, now: datetime) -> None:
         changes["next_at"] = next_at
     if status != EventDelivery.Status.PENDING:
         changes["finished_at"] = now
-    # Whoever claimed it meanwhile, after the lease, has counted another attempt, and says what came of that.
+    # If another process claimed it after the lease expired, that process has counted another attempt and records its
+    # outcome.
     rows = EventDelivery.objects.using(SYSTEM).filter(pk=delivery.pk, n_attempts=delivery.n_attempts, status="pending")
     rows.update(status=status, **changes)
     SENT.labels("retry" if status == EventDelivery.Status.PENDING else status).inc()

@@ -33,7 +33,7 @@ def new_event_id() -> str:
 
 
 class EventEndpoint(TenantModel):
-    """A server of the account that wants to hear of some events."""
+    """A server of the account that subscribes to events."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     url = models.CharField(max_length=2048)

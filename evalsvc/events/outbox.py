@@ -21,9 +21,10 @@ ON CONFLICT DO NOTHING
 
 
 def record_event(*, account_id: int, type: str, data: Mapping[str, JSONValue], dedupe: str | None = None) -> bool:
-    """Put an event into the outbox, if an endpoint of the account wants it; say whether that was done.
+    """Add an event to the outbox if an endpoint of the account subscribes to it; return whether it was added.
 
-    `data` holds ids and numbers, never a text of a sample or a key. Of one `dedupe` an account has one event.
+    `data` contains ids and numbers, never sample text or a key. An account has at most one event for each type and
+    `dedupe`.
     """
     values = (new_event_id(), account_id, type, orjson.dumps(data).decode(), dedupe, account_id, type)
     with connections[current_role()].cursor() as cursor:

@@ -92,7 +92,7 @@ class EndpointStanding:
 
 
 def endpoint_standings(*, account: Account, now: datetime) -> Sequence[EndpointStanding]:
-    """Return how each endpoint of the account stands, the oldest first. One statement, over a bounded number each."""
+    """Return the health of each endpoint of the account, oldest first; one query with bounded work each."""
     with connections[current_role()].cursor() as cursor:
         return _standings(cursor, "e.account_id = %s", now, account.pk)
 
@@ -132,7 +132,7 @@ class DeliveriesEverywhere:
 
 
 def deliveries_everywhere(*, now: datetime) -> DeliveriesEverywhere:
-    """Return how deliveries stand over all accounts, as the system role."""
+    """Return counts of deliveries over all accounts, as the system role."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(UNDER_WAY, [now])
         n_new, n_retried, overdue = cursor.fetchone()
@@ -148,7 +148,7 @@ def deliveries_everywhere(*, now: datetime) -> DeliveriesEverywhere:
 
 
 def list_deliveries(*, account: Account, **asked: object) -> QuerySet[EventDelivery]:
-    """Return the account's deliveries that fit what is asked for; None asks for all."""
+    """Return the account's deliveries that match the filters; a filter that is None matches everything."""
     conditions = {name: value for name, value in asked.items() if value is not None}
     return EventDelivery.objects.filter(account=account, **conditions).select_related("event")
 

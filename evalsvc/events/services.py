@@ -82,7 +82,7 @@ def rotate_endpoint(
 
 
 def send_test(*, account: Account, endpoint: EventEndpoint, now: datetime, actor: str) -> EventDelivery:
-    """Send an endpoint an event that says nothing, whatever it has subscribed to."""
+    """Send an endpoint a test event, whatever it has subscribed to."""
     with account_scope(account.pk):
         data = {"endpoint_id": str(endpoint.pk)}
         event = OutboxEvent.objects.create(account=account, type=TEST, payload=data, spread_at=now)
@@ -94,10 +94,10 @@ def send_test(*, account: Account, endpoint: EventEndpoint, now: datetime, actor
 
 
 def replay_delivery(*, account: Account, delivery: EventDelivery, now: datetime, actor: str) -> EventDelivery:
-    """Send a delivery again, whatever came of it, with the same id; another day begins."""
+    """Send a delivery again with the same id, whatever its outcome; its day of retries restarts."""
     with account_scope(account.pk):
         rows = EventDelivery.objects.filter(account=account, pk=delivery.pk)
-        # One that is being sent just now keeps its lease: what comes of that attempt counts.
+        # A delivery that is being sent retains its lease: the outcome of that attempt counts.
         rows.update(status=EventDelivery.Status.PENDING, first_at=now, next_at=now, finished_at=None)
         record_audit(account=account, actor=actor, action="event_delivery.replayed", target=delivery.event_id)
         return get_delivery(account=account, id=delivery.pk)
@@ -127,7 +127,7 @@ def tell_endpoints(now: datetime) -> int:
 
 
 def prune_events(now: datetime) -> int:
-    """Delete events that are older than EVENTS_RETENTION_DAYS, with their deliveries; return how many; 0 keeps all."""
+    """Delete events older than EVENTS_RETENTION_DAYS with their deliveries and return their number; 0 disables it."""
     if not settings.EVENTS_RETENTION_DAYS:
         return 0
     oldest = now - timedelta(days=settings.EVENTS_RETENTION_DAYS)

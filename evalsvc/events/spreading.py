@@ -1,4 +1,4 @@
-"""From the outbox to deliveries: which endpoints want an event, by its type, their rules and their rate."""
+"""Fan-out from the outbox to deliveries: selects endpoints by event type, by their rules and by their rate limit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def spread(now: datetime) -> int:
 
 
 def wants(endpoint: EventEndpoint, event: OutboxEvent) -> bool:
-    """Return whether an endpoint is told of an event. Its rules are about verdicts alone."""
+    """Return whether an endpoint receives an event. Its rules apply to verdicts only."""
     if event.type not in endpoint.event_types:
         return False
     return event.type != EventType.EVALUATION_FAILED or _fits(endpoint, event)

@@ -1,6 +1,6 @@
-"""What nobody writes down when it happens, looked at now and then: budgets near their end, connections that fail.
+"""Periodic checks for conditions that no write reports: budgets near their end, and failing connections.
 
-Both stand in Redis. Only connections of accounts that want to hear of it are looked at.
+Both are read from Redis. Only connections of accounts that subscribe to these events are checked.
 """
 
 from __future__ import annotations

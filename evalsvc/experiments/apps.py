@@ -12,7 +12,7 @@ class ExperimentsConfig(AppConfig):
     label = "experiments"
 
     def ready(self) -> None:
-        """Register the database's functions, and say beside the history what an experiment says."""
+        """Register the database's functions, and show results of experiments alongside the history."""
         from evalsvc.evaluations.history.alongside import finders
         from evalsvc.experiments.reporting.alongside import side_of
         from evalsvc.infra.functions import FunctionFiles, register_functions

@@ -1,4 +1,4 @@
-"""Scoring of outputs that somebody has already: an experiment of one config whose answers come with the question."""
+"""Scoring of existing outputs: an experiment with one config, submitted together with its outputs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _promote(asked: bool | None, rows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Promote outputs that answer nothing, unless told otherwise: they are new ones, however alike their examples."""
+    """Promote outputs without inputs unless the request decides: they count as new, however similar their examples."""
     return True if asked is None and all(row.get("input") is None for row in rows) else asked
 
 

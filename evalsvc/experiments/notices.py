@@ -1,6 +1,6 @@
-"""News for schedulers, pushed through Redis, so that they need not ask the database again and again.
+"""Notices for schedulers, published through Redis, so that they do not have to poll the database frequently.
 
-News may be lost: they say where to look, and nothing else. A scheduler that hears none looks by itself, less often.
+Notices can be lost: they only name what to check. A scheduler that receives none still polls, less often.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def tell(news: bytes) -> None:
         shared_client().publish(CHANNEL, news)
     except RedisError:
         _silent_until = time.monotonic() + SILENT_SECONDS
-        log.warning("schedulers are not told: Redis does not answer")
+        log.warning("schedulers not notified: Redis does not answer")
 
 
 def tell_after_commit(news: bytes) -> None:
@@ -51,11 +51,14 @@ class Ears:
 
     @property
     def are_open(self) -> bool:
-        """Whether Redis has been there since the last call: then what is told is heard, as a rule."""
+        """Whether Redis has been available since the last call: notices normally arrive then."""
         return self._subscription is not None
 
     def listen(self, seconds: float) -> set[bytes]:
-        """Wait up to so long for news and return them. Everything may be new when Redis has just been reached."""
+        """Wait up to `seconds` for notices and return them.
+
+        After a new connection, return all kinds: some may have been missed.
+        """
         try:
             if self._subscription is None:
                 self._subscribe()
@@ -63,7 +66,7 @@ class Ears:
             return self._heard(seconds)
         except RedisError:
             if self.are_open:
-                log.warning("schedulers hear no news: Redis does not answer")
+                log.warning("no notices received: Redis does not answer")
             self.close()
             time.sleep(seconds)
             return set()
@@ -72,7 +75,7 @@ class Ears:
         subscription = shared_client().pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
         try:
             subscription.subscribe(CHANNEL)
-            # The confirmation: what is told from here on is heard.
+            # Wait for the confirmation: notices are received from here on.
             subscription.get_message(timeout=1.0)
         except RedisError:
             subscription.close()

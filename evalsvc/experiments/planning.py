@@ -1,4 +1,4 @@
-"""From what somebody sends to an experiment that can be stored, or previewed: its shape first, then its meaning."""
+"""Parse the body of an experiment so that it can be stored or previewed: first its shape, then its meaning."""
 
 from __future__ import annotations
 

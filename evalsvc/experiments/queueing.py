@@ -1,4 +1,4 @@
-"""Keep the wanted number of schedulers running. One too many ends at once; beat sends a lost message again."""
+"""Maintain the configured number of schedulers. A surplus one exits at once; beat sends a lost message again."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SCHEDULERS_KEY, TASK = "experiments:schedulers", "evalsvc.experiments.schedule_u
 ALIVE_SECONDS = 6.0
 # The sender's clock sets the end and the worker's clock reads it, so it must not be near. One too many ends at once.
 MESSAGE_SECONDS = 600
-# By Redis' own clock: a scheduler whose clock runs ahead would pass for alive long after its end. What lies in the
-# future was noted before that clock was set back; a living scheduler shows itself again.
+# Uses the clock of Redis: a scheduler with a clock that runs ahead would count as alive long after its end. Entries in
+# the future were written before that clock was set back; a running scheduler registers again.
 ALIVE = """
 local _, _, micros = clock()
 local now = micros / 1000000
@@ -43,7 +43,7 @@ def enqueue_schedulers() -> int:
         try:
             current_app.send_task(TASK, queue="experiments", retry=False, expires=MESSAGE_SECONDS)
         except (OperationalError, RedisError, OSError):
-            log.warning("no scheduler enqueued: the broker does not answer; beat will do it")
+            log.warning("scheduler not enqueued: the broker does not answer; beat will retry")
             return sent
     return max(0, missing)
 
@@ -55,7 +55,7 @@ def enqueue_after_commit() -> None:
 
 
 def n_alive() -> int:
-    """Count the schedulers that have shown themselves lately; 0 when Redis cannot say."""
+    """Count the schedulers that have reported recently; 0 when Redis does not answer."""
     try:
         return _run(COUNT)
     except RedisError:
@@ -68,7 +68,7 @@ def add_scheduler() -> str | None:
     try:
         return name if _run(JOIN, name, settings.EXPERIMENT_SCHEDULERS) else None
     except RedisError:
-        log.warning("schedulers are not counted: Redis does not answer")
+        log.warning("scheduler not registered: Redis does not answer")
     return name
 
 
@@ -77,7 +77,7 @@ def show_scheduler(name: str) -> None:
     try:
         _run(SHOW, name)
     except RedisError:
-        log.warning("schedulers are not counted: Redis does not answer")
+        log.warning("scheduler heartbeat not recorded: Redis does not answer")
 
 
 def _run(script: Script, *values: str | int) -> int:
@@ -89,4 +89,4 @@ def remove_scheduler(name: str) -> None:
     try:
         shared_client().zrem(SCHEDULERS_KEY, name)
     except RedisError:
-        log.warning("schedulers are not counted: Redis does not answer")
+        log.warning("scheduler not removed: Redis does not answer")

@@ -147,7 +147,7 @@ def add_configs(
             )
             for i, candidate in enumerate(candidates, 1)
         )
-        # Read again: rows whose key the database makes come back from bulk_create without it.
+        # Read again: bulk_create returns rows without the keys that the database generates.
         configs = list(existing.filter(arrival__gt=n_before).order_by("arrival"))
         if not is_draft:
             ExperimentPlan.objects.filter(pk=plan.pk).update(
@@ -161,9 +161,9 @@ def add_configs(
 
 
 def revealed(experiment_id: int) -> int:
-    """Return up to which position anybody can have seen an answer.
+    """Return the position up to which an answer can have been seen.
 
-    What our workers have on its way to an LLM has been seen by nobody; the account's own application or code has its
+    Answers that our workers are still requesting from an LLM are unseen; the account's own application or code has its
     answers before we do.
     """
     recorded = Output.objects.filter(experiment_id=experiment_id).aggregate(last=Max("pos"))["last"]
@@ -201,10 +201,10 @@ def update_experiment(
 
 
 def delete_experiment(*, account: Account, experiment: Experiment, actor: str) -> None:
-    """Delete an experiment with its configs, outputs and scores; the history keeps what it was told."""
+    """Delete an experiment with its configs, outputs and scores; the evaluation history is retained."""
     with account_scope(account.pk):
         record_audit(account=account, actor=actor, action="experiment.deleted", target=experiment.name)
-        # Whoever would add to it waits for these two locks, and then finds nothing.
+        # Concurrent additions wait for these two locks, and then find nothing.
         list(ExperimentPlan.objects.select_for_update().filter(pk=experiment.pk))
         configs = Config.objects.filter(experiment_id=experiment.pk)
         configs.update(state=Config.State.DELETED, epoch=F("epoch") + 1)

@@ -46,7 +46,7 @@ def plan() -> None:
                 step.step(account_id=account_id, experiment_id=experiment_id)
             except Exception:
                 # One experiment that breaks must not stop the others.
-                log.exception("experiment %s: the planner broke", experiment_id)
+                log.exception("experiment %s: planner failed", experiment_id)
         if store.has_claimable_work():
             queueing.enqueue_schedulers()
     finally:

@@ -115,7 +115,7 @@ class Regression(AnswerShape):
 
 
 class GateEvidence(AnswerShape, kw_only=True):
-    """What is kept of a decision."""
+    """The stored evidence of a decision."""
 
     level: float
     looks: Looks

@@ -1,4 +1,4 @@
-"""Decisions about a candidate, each kept with its evidence."""
+"""Decisions about a candidate, each stored with its evidence."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""What a gate is asked."""
+"""The request bodies of gates."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ from evalsvc.tenancy.scope import NextId
 
 
 class Gate(TenantModel):
-    """A decision about a candidate, as it was made: never changed, whatever becomes of what it was made from.
+    """A decision about a candidate, as it was made: it never changes, whatever happens to its inputs.
 
-    Experiments and configs are noted by number, without a foreign key: a decision outlives them. Of what they answered
-    it has no text: outputs are read where they are, and are gone from it when they are deleted.
+    Experiments and configs are stored by id, without a foreign key: a decision outlives them. It does not contain the
+    text of their answers: outputs are read from the experiment, and are missing once they are deleted.
     """
 
     class Outcome(models.TextChoices):

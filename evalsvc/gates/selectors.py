@@ -47,7 +47,6 @@ def get_gate(*, account: Account, id: int) -> Gate:
 
 
 def evidence_of(gate: Gate) -> GateEvidence:
-    """Return what is kept of a decision."""
     return msgspec.convert(gate.evidence, GateEvidence)
 
 

@@ -1,4 +1,4 @@
-"""Decide: find whom a gate is about, weigh its rules, and keep the decision with its evidence."""
+"""Decide a gate: find its subjects, evaluate its rules, and store the decision with its evidence."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Case:
 
 
 def decide_about(*, account: Account, epoch: str | None, body: GateBody, actor: str) -> Gate:
-    """Decide and keep the decision. Raises Invalid, with pointers, for what cannot be asked."""
+    """Decide a gate and store the decision. Raises Invalid, with pointers, for requests that cannot be decided."""
     _check_rules(body)
     case = _find(account, epoch, body)
     for _ in range(TRIES):
@@ -136,7 +136,7 @@ def _more(judged: Sequence[JudgedClaim]) -> int | None:
 
 
 def _check_rules(body: GateBody) -> None:
-    """Refuse rules that say nothing, or too much."""
+    """Refuse bodies with incomplete or contradictory rules."""
     errors = [error for i, rule in enumerate(body.rules) for error in _rule_errors(rule, f"/rules/{i}", body)]
     if (body.candidate is None) is (body.history is None):
         errors.append(FieldError("/candidate", "Give a `candidate`, or a `history`."))
@@ -259,9 +259,9 @@ def _take_turn(account: Account, body: GateBody) -> None:
 
 
 def _counted(account: Account, body: GateBody, case: _Case) -> tuple[int, bool]:
-    """Return which candidate on the benchmark this is: one that came before keeps its number.
+    """Return the number of this candidate on the benchmark, and whether it is new; an existing one retains its number.
 
-    Gates of a benchmark take turns from here on: a candidate that named two numbers at once would have two looks.
+    Gates of a benchmark take turns from here on: a candidate with two numbers at once would be tested twice.
     """
     _take_turn(account, body)
     rows: Any = Gate.objects.filter(account=account, benchmark=body.benchmark, is_first=True)

@@ -1,4 +1,4 @@
-"""From rules to results: each rule's claim, what may be said of it, and its numbers in the unit of its metric."""
+"""From rules to results: the claim of each rule, its outcome, and its numbers in the unit of its metric."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class WeighedRule:
 
     @property
     def limit(self) -> float:
-        """The number that it gives, as a claim has it: less than nothing where it may be worse."""
+        """The limit of the rule as a claim uses it: negative for `not_worse_by`."""
         value = float(getattr(self.rule, self.rule.kinds[0]))
         return 0.0 - value if self.rule.not_worse_by is not None else value
 

@@ -1,4 +1,4 @@
-"""What a gate says in words: a sentence for each rule, and one for the decision."""
+"""Texts of a gate: a sentence for each rule, and one for the decision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def number_words(value: float | None) -> str:
 
 
 def rule_name(rule: RuleResult, shown: Callable[[str], str] = str) -> str:
-    """Return what a rule asks, in a few words; `shown` writes the name of its metric, which is a caller's text."""
+    """Return a short name of a rule; `shown` formats the name of its metric, which is text from a caller."""
     metric = shown(rule.metric)
     what = f"p{100 * rule.quantile:g} of {metric}" if rule.quantile is not None else metric
     return f"{what} {rule.kind.replace('_', ' ')} {number_words(rule.limit)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-# Beside the program, in a checkout and where it is laid out to run.
+# Next to the package, in a checkout and in a deployment.
 FOLDER = Path(__file__).resolve().parents[2] / "docs"
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
@@ -44,13 +44,13 @@ class Guide:
 
     @property
     def introduction(self) -> str:
-        """Return its first paragraph as plain text, to say on other pages what it is about."""
+        """Return its first paragraph as plain text, as a summary for other pages."""
         after = self.text.partition("\n")[2].strip()
         return without_marks(after.partition("\n\n")[0])
 
     @property
     def folder(self) -> str:
-        """Return the folder that it stands in; nothing for the guides that the front page names first."""
+        """Return its folder; empty for the guides at the top level."""
         return self.slug.rpartition("/")[0]
 
 

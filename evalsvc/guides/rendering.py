@@ -1,4 +1,4 @@
-"""A guide as HTML: headings that can be linked to, and links that lead to pages of the service."""
+"""Render guides as HTML, with an anchor for each heading and links that point to pages of the service."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def render_guide(slug: str) -> Rendered:
 
 
 def anchor_of(heading: str) -> str:
-    """Return the fragment that leads to a heading, as code hosts derive it, so that links hold there and here."""
+    """Return the URL fragment of a heading, derived as code hosts do, so that links work both there and here."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -76,7 +76,7 @@ def _turn_links(guide: Guide, tokens: Sequence[Token]) -> None:
 
 
 def _linked(guide: Guide, children: Sequence[Token]) -> Iterator[Token]:
-    """Yield what a line is made of. A link to a file that is no guide leads nowhere here, so its text alone is left."""
+    """Yield the tokens of a line with rewritten links; a link to a file that is not a guide is reduced to its text."""
     is_dropped = False
     for token in children:
         if token.type == "link_open":

@@ -1,4 +1,4 @@
-"""Search the guides: sections of guides that hold every word asked for, the best first."""
+"""Full-text search over the guides: sections of guides that contain every word of the query, best match first."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Hit:
 
 
 def search_guides(query: str) -> list[Hit]:
-    """Return sections with a word of a query, or one that begins so, from guides that hold all of them; at most 30.
+    """Return at most 30 sections with a word of the query as a prefix, from guides that contain all of the words.
 
-    The best stand first: a word in the title or the heading counts more than one in the text, one that is only
-    elsewhere in the guide counts little, and words that follow each other count more. Guides count more than what is
-    only looked up.
+    Sections are ordered by relevance: a word in the title or the heading counts more than one in the text, a word that
+    occurs only elsewhere in the guide counts little, and adjacent query words that are adjacent in the text count
+    extra. Guides rank above reference pages.
     """
     words = _words(query)
     if not words:
         return []
     counts = [[_count(word, section) for word in words] for section in sections()]
-    # A word that is everywhere says little (inverse document frequency).
+    # Words that occur everywhere get little weight (inverse document frequency).
     weights = [math.log(1 + len(counts) / (1 + sum(map(bool, column)))) for column in zip(*counts, strict=True)]
     scored = [
         (score, i, section)

@@ -1,4 +1,4 @@
-"""The pages of the guides. Anyone may read them: they say nothing of any account."""
+"""Pages of the guides. They are public and contain no account data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def guides_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show one guide; an address with the ending of a file leads to the one without."""
+    """Show one guide; a path with a file extension redirects to the one that has none."""
     if slug.endswith(".md"):
         return redirect("guide", slug.removesuffix(".md"))
     guide = find_guide(slug)
@@ -40,7 +40,7 @@ def guide_picture(request: HttpRequest, name: str) -> FileResponse:
 
 @require_safe
 def guide_search_page(request: HttpRequest) -> HttpResponse:
-    """Show which sections hold the words of `q`."""
+    """Show the sections that match the words of `q`."""
     query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
     context = {"query": query, "hits": search_guides(query), "groups": list(grouped_guides())}
     return render(request, "guides/search.html", context)

@@ -1,7 +1,7 @@
-"""Caches of one process. They are limited in size, and each entry has a lifetime.
+"""In-process caches, bounded in size, with a lifetime for each entry.
 
-A full cache drops the entry whose last `put` is the oldest. Reading takes no lock: a thread that the interpreter pauses
-while it holds a lock would stop all others on the hot path.
+A full cache evicts the entry with the oldest `put`. Reads take no lock: a thread that the interpreter pauses inside a
+lock would block all other threads on the hot path.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Entries(Generic[K, V]):
 
 
 class BoundedCache(_Entries[K, V]):
-    """Keeps values by key, each for the lifetime that `seconds` returns."""
+    """Cache of values by key, each with the lifetime that `seconds` returns."""
 
     def get(self, key: K) -> V | None:
         """Return the value, or None when there is none or it has expired."""
@@ -106,9 +106,9 @@ class BoundedCache(_Entries[K, V]):
 
 
 class AccountCache(_Entries[K, V]):
-    """Keeps values that were read for an account, until the account's epoch changes or their lifetime ends.
+    """Cache of values read for an account, valid until the account's epoch changes or their lifetime ends.
 
-    An epoch of None says that Redis did not answer: then nothing is stored, and nothing is returned.
+    An epoch of None means that Redis did not answer: then nothing is stored or returned.
     """
 
     def get(self, key: K, epoch: str | None) -> V | None:

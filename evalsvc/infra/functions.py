@@ -1,8 +1,8 @@
-"""The functions of the database: SQL files of the apps, installed together by `migrate` and known by a digest.
+"""Database functions: SQL files of the apps, installed together by `migrate` and identified by a digest.
 
-Migrations make tables. Functions follow the code: each `migrate` that leaves nothing unapplied installs those that this
-version has, unless they are there. Which ones are there, and which were before, the database says itself.
-See docs/adr/0054-a-column-stands-in-one-place.md.
+Migrations create tables. Functions follow the code: each `migrate` that leaves no migration unapplied installs the
+functions of this version, unless they are already installed. The database itself records which functions are installed
+and which were before. See docs/adr/0054-a-column-stands-in-one-place.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COLUMNS = re.compile(r"\{\{(?:(\w+)\.)?(\w+)\}\}")
 MOST_KEPT = 20
 REMEMBERS = "SELECT to_regprocedure('installed_functions()') IS NOT NULL"
 INSTALLED = "SELECT installed_functions()"
-# Oldest first. A function and no table: a dump takes it along, and whoever may connect may read it.
+# Oldest first. A function instead of a table: it is part of a dump, and every role that can connect can read it.
 REMEMBER = """
 CREATE OR REPLACE FUNCTION installed_functions() RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY[{}]::text[]
@@ -88,9 +88,9 @@ def is_fully_migrated(connection: BaseDatabaseWrapper) -> bool:
 
 
 def install_functions(using: str) -> bool:
-    """Install this version's functions, all or none, as the owner; say whether others were there.
+    """Install this version's functions atomically, as the owner; return whether other functions were installed before.
 
-    Those of a later version are replaced as well: whoever goes back a version migrates with that version.
+    Functions of a later version are replaced too: to downgrade, run `migrate` with the earlier version.
     """
     connection, digest = connections[using], functions_digest()
     with transaction.atomic(using=using), connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Indexes of tables that are in use, made beside the traffic."""
+"""Create indexes concurrently on tables that are in use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class AddIndexBeside(AddIndexConcurrently):
-    """Django's, without a bound on its waits; it may be run again, where one that was ended has left half an index."""
+    """Django's `AddIndexConcurrently`, with no lock timeout; it can be rerun after an interrupted run.
+
+    An interrupted run leaves an invalid index, which is dropped first.
+    """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """Take away what an earlier run has left, and make the index."""
@@ -22,7 +25,10 @@ class AddIndexBeside(AddIndexConcurrently):
 
 @contextmanager
 def without_lock_timeout(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Wait for as long as a dump or an export takes: nobody waits behind an index that is made concurrently."""
+    """Disable the lock timeout, to wait as long as a dump or an export takes.
+
+    A concurrent index build blocks no other session meanwhile.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('lock_timeout'), set_config('lock_timeout', '0', false)")
         (bound, _) = cursor.fetchone()

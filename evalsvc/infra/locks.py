@@ -1,11 +1,11 @@
-"""The advisory locks of the database: the one list of their names and keys, in the order in which they are taken.
+"""Advisory locks of the database: the only list of their names and keys, in the order in which they are acquired.
 
-PostgreSQL keeps keys of one number of 64 bits apart from keys of two numbers of 32. A key is never changed: processes
-of two releases run side by side during an upgrade, and functions in the database take some of these locks too. The key
-of a new lock has two numbers: the next free class, and `hashint8` of the object's id.
+PostgreSQL distinguishes keys of one 64-bit number from keys of two 32-bit numbers. A key never changes: processes of
+two releases run side by side during an upgrade, and functions in the database take some of these locks too. The key of
+a new lock has two numbers: the next free class, and `hashint8` of the object's id.
 
-Code that takes several locks takes them in the order of ALL, so that it cannot deadlock. A lock ends with its
-transaction, or, where it is held by a connection, with that.
+Code that takes several locks takes them in the order of ALL, which prevents deadlocks. A lock is released at the end of
+its transaction, or, if it belongs to a connection, when the connection is closed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from django.db.backends.utils import CursorWrapper
 
 @dataclass(frozen=True, slots=True)
 class AdvisoryLock:
-    """One lock for each object of a kind. `key` is SQL in which {} stands for the object's id.
+    """One advisory lock for each object of a kind. `key` is SQL in which {} is replaced by the object's id.
 
-    A kind that has only one object uses the id 0.
+    A kind with a single object uses the id 0.
     """
 
     name: str
@@ -28,7 +28,7 @@ class AdvisoryLock:
     what_for: str
 
     def take(self, cursor: CursorWrapper, object_id: int) -> None:
-        """Wait for the lock and hold it until the transaction ends."""
+        """Acquire the lock, waiting for it if necessary. It is released at the end of the transaction."""
         cursor.execute(f"SELECT pg_advisory_xact_lock({self._key})", [object_id])
 
     def take_all(self, cursor: CursorWrapper, object_ids: Collection[int]) -> None:
@@ -45,7 +45,7 @@ class AdvisoryLock:
         return bool(cursor.fetchone()[0])
 
     def try_hold(self, cursor: CursorWrapper, object_id: int) -> bool:
-        """Take the lock, if it is free, until the connection is closed; for what no transaction may be open beside."""
+        """Acquire the lock, if it is free, until the connection is closed; for work with no transaction open."""
         cursor.execute(f"SELECT pg_try_advisory_lock({self._key})", [object_id])
         return bool(cursor.fetchone()[0])
 

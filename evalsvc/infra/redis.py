@@ -35,10 +35,12 @@ end
 
 
 def make_client(*, timeout: float) -> redis.Redis:
-    """Return a thread-safe client with its own pool, for a caller that blocks on Redis. Others use `shared_client`.
+    """Return a thread-safe client with its own pool, for a caller that blocks on Redis.
 
-    It retries once and at once, for a connection that a restart of Redis has cut. The client's own back-off would hold
-    every request for seconds while Redis is down.
+    Others use `get_shared_client`.
+
+    It retries once, immediately, for connections that were cut by a restart of Redis. The client's own back-off would
+    delay every request by seconds while Redis is down.
     """
     retry = Retry(NoBackoff(), 1)
     return redis.Redis.from_url(

@@ -9,7 +9,7 @@ from django.conf import settings
 
 
 class NoEncryptionKeys(Exception):
-    """ENCRYPTION_KEYS is empty or holds something else than Fernet keys."""
+    """ENCRYPTION_KEYS is empty or contains something other than Fernet keys."""
 
 
 class UnreadableSecret(Exception):

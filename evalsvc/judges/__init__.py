@@ -1,1 +1,1 @@
-"""LLMs that are asked for verdicts: connections, limits, budgets, calls."""
+"""LLMs used as judges: connections, limits, budgets, calls."""

@@ -28,7 +28,7 @@ LIST_ADDRESS = "admin:judges_connection_changelist"
 
 
 class ConnectionForm(ServiceForm):
-    """A connection. What is typed as key or headers replaces what is stored; empty keeps it."""
+    """Form of a connection; an empty key or headers field leaves the stored value unchanged."""
 
     key = forms.CharField(
         required=False,
@@ -73,7 +73,7 @@ class ConnectionForm(ServiceForm):
 
 @admin.register(Connection)
 class ConnectionAdmin(ScopedAdmin):
-    """Where the account's LLMs live. Readers see everything but secrets; admins write."""
+    """Admin of the account's LLM connections. Readers see everything except secrets; admins can edit."""
 
     view_role, write_role = READER, ADMIN
     may_add = may_change = True
@@ -90,7 +90,7 @@ class ConnectionAdmin(ScopedAdmin):
         return super().get_queryset(request).filter(deleted_at=None)
 
     def get_fields(self, request: HttpRequest, obj: Connection | None = None) -> list[str]:
-        """Ask for the secrets where they can be written, tell about them where they are stored."""
+        """Include the input fields of secrets if the user can edit them, and their stored state on change pages."""
         may_write = self.has_change_permission(request, obj) if obj else True
         fields = [*PLAIN_FIELDS[:3], *(("key", "headers") if may_write else ()), *PLAIN_FIELDS[3:]]
         if obj is not None:
@@ -98,7 +98,7 @@ class ConnectionAdmin(ScopedAdmin):
         return ["account", *fields] if self.adds_account(request, fields) else fields
 
     def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> tuple[str, ...]:
-        """Show what the service keeps by itself."""
+        """Make the fields that the service maintains read-only."""
         shown = ("stored_key", "stored_headers", "spent", "created_at", "revised_at") if obj is not None else ()
         return (*super().get_readonly_fields(request, obj), *shown)
 
@@ -146,7 +146,7 @@ class ConnectionAdmin(ScopedAdmin):
 
     @action(description="Test", url_path="test", icon="network_check")
     def test(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Make one tiny call after a confirmation, and say what came of it."""
+        """Make one tiny call after a confirmation and show its result."""
         connection = self.writable(request, object_id)
 
         def verb() -> str:

@@ -1,4 +1,4 @@
-"""Connections to LLM endpoints: where they live, what they cost, how fast they may be called."""
+"""Connections to LLM endpoints: their addresses, prices and rate limits."""
 
 from django.apps import AppConfig
 

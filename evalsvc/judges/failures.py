@@ -14,13 +14,13 @@ CODES = (TIMEOUT, RATE_LIMITED, REFUSED, BAD_OUTPUT, CONNECTION, BUDGET_EXHAUSTE
 
 
 class CallFailed(Exception):
-    """A call without a usable answer. What was billed all the same is in the token counts and the cost, which are
-    estimates where `is_estimated`.
+    """A call that returned no usable answer.
 
-    `detail` is a sentence that may be shown to the account: it holds no key and no text that was sent.
-    `is_transient` says whether the same call may succeed later, after `retry_after_seconds` where that is known.
-    `status` and `provider_code` are what the endpoint said, for callers that adapt to what it can do. `was_cut` says
-    that the token limit ended an answer before it began.
+    What it cost anyway is in the token counts and `cost`, which are estimates if `is_estimated`. `detail` is a sentence
+    that can be shown to the account: it contains neither the key nor any text that was sent. `is_transient`: the same
+    call might succeed later, after `retry_after_seconds` if that is known. `status` and `provider_code` are those of
+    the endpoint's response, for callers that adapt to its capabilities. `was_cut`: the token limit ended the response
+    before it began.
     """
 
     def __init__(

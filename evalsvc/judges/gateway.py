@@ -1,4 +1,4 @@
-"""What evaluators may ask of servers elsewhere, for one account: its connections, limits, budget and cache."""
+"""Gateway for evaluators to external servers, for one account: its connections, limits, budget and cache."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPTIONAL = ("temperature", "seed", "top_p", "reasoning_effort")
 def gateway_for(
     account_id: int, *, deadline_seconds: float | None = None, patience_seconds: float = WAIT_IN_PLACE_SECONDS
 ) -> AccountGateway:
-    """Return what one score of this account may ask; the deadline is for all its questions together, from now."""
+    """Return the gateway for one score of this account; the deadline covers all of its questions together, from now."""
     seconds = django_settings.JUDGE_DEADLINE_SECONDS if deadline_seconds is None else deadline_seconds
     return AccountGateway(account_id, time.monotonic() + seconds, patience_seconds)
 
@@ -53,7 +53,7 @@ class AccountGateway:
         self._fetched: dict[tuple[Attached, ...], tuple[Fetched, ...]] = {}
 
     async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
-        """Ask a judge once."""
+        """Send one question to a judge and return its answer."""
         connection = await self._connection(settings)
         model, optional = _text(settings, "model") or connection.model, _optional(settings)
         usage = Usage(connection, model, prompt_hash=prompt_hash(question))
@@ -87,9 +87,9 @@ class AccountGateway:
             raise as_no_score(failed, usage) from None
 
     async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
-        """Ask several questions at once, at most eight and no more than the connection takes.
+        """Send several questions concurrently, at most eight and at most the connection's limit.
 
-        What the answered ones have used is in the `extra` of the failure, as `answered`.
+        If one fails, the usage of the answered questions is in the `extra` of the exception, as `answered`.
         """
         if not questions:
             return []
@@ -103,7 +103,7 @@ class AccountGateway:
         return answers
 
     async def moderate(self, text: str, settings: Settings) -> Moderation:
-        """Ask the connection's moderation endpoint; `model` is left to it where the settings name none."""
+        """Query the connection's moderation endpoint; the endpoint chooses the `model` if the settings name none."""
         connection = await self._connection(settings)
         model = _text(settings, "model")
         limited_as = model or LIMITED_AS
@@ -124,7 +124,7 @@ class AccountGateway:
     async def _outcomes(
         self, questions: Sequence[Question], settings: Settings, n_at_once: int
     ) -> list[Answer | CannotScore]:
-        """Return what came of each question, in order; one after the other ends with the first failure."""
+        """Return the outcome of each question, in order; sequential execution stops at the first failure."""
         outcomes: dict[int, Answer | CannotScore] = {}
         left = iter(enumerate(questions))
 

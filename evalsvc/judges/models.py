@@ -17,7 +17,7 @@ valid_name = RegexValidator(
 
 
 class Connection(TenantModel):
-    """Where an LLM lives: an OpenAI-compatible address, its key, its prices and how fast it may be called."""
+    """An LLM endpoint: an OpenAI-compatible address, its key, its prices and its rate limits."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100, validators=[valid_name])

@@ -48,7 +48,7 @@ def has_connection(*, account: Account, ref: str) -> bool:
 
 
 def whom_to_ask(*, account: Account) -> tuple[bool, bool]:
-    """Return whether the account has an LLM that can be asked, and a secret to sign webhooks with. In one statement."""
+    """Return whether the account has an enabled LLM connection, and a webhook secret, in one statement."""
     connections = Connection.objects.filter(account=account, is_enabled=True, deleted_at=None)
     secrets = WebhookSecret.objects.filter(account=account)
     rows = Account.objects.filter(pk=account.pk).values_list(Exists(connections), Exists(secrets))
@@ -56,10 +56,10 @@ def whom_to_ask(*, account: Account) -> tuple[bool, bool]:
 
 
 def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
-    """Return what a call needs of the connection with this id or this name, its secret decrypted.
+    """Return the settings of the connection with this id or name, its secret decrypted.
 
-    Raises UnusableConnection (a CallFailed with `not_configured`) for one that is missing, foreign, deleted or switched
-    off, and for one whose secret cannot be read.
+    Raises UnusableConnection (a CallFailed with `not_configured`) for a connection that is missing, foreign, deleted or
+    disabled, or that has an unreadable secret.
     """
     id = parse_connection_id(ref)
     wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
@@ -75,10 +75,10 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
 
 
 def default_connection_facts(*, account_id: int) -> ConnectionFacts:
-    """Return the account's default connection, or the only one that is switched on.
+    """Return the account's default connection, or its only enabled one.
 
-    Raises UnusableConnection without either. A default that is switched off is not replaced by another: nobody's texts
-    go where nobody sent them.
+    Raises UnusableConnection if there is neither. A disabled default is not replaced by another: texts must not go to
+    an endpoint that the account did not choose.
     """
     with account_scope(account_id):
         rows = list(Connection.objects.filter(account_id=account_id, deleted_at=None).order_by("name"))

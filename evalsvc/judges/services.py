@@ -61,10 +61,10 @@ def create_connection(*, account: Account, fields: ConnectionFields, actor: str)
 
 
 def revise_connection(*, account: Account, connection: Connection, changes: ConnectionFields, actor: str) -> Connection:
-    """Change a connection; what `changes` does not name stays. An empty `key` or `headers` removes them.
+    """Change a connection; fields not in `changes` are unchanged. An empty `key` or `headers` removes them.
 
-    A new default takes the place of the old one. A new server needs the key anew: otherwise whoever may write could
-    have it sent to a server of theirs.
+    A new default replaces the old one. A new server requires the key to be sent with it: otherwise anyone with write
+    access could have it sent to their own server.
     """
     with account_scope(account.pk):
         locked = Connection.objects.select_for_update().filter(account=account, pk=connection.pk, deleted_at=None)
@@ -107,7 +107,7 @@ def delete_connection(*, account: Account, connection: Connection, now: datetime
 
 
 def note_test(*, account: Account, connection: Connection, actor: str) -> None:
-    """Write into the audit that somebody has a connection called once."""
+    """Record in the audit trail that an actor tested a connection."""
     record_audit(account=account, actor=actor, action="connection.tested", target=connection.name)
 
 
@@ -128,7 +128,7 @@ def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:
 
 
 def _reseal_row(model: Any, fields: Sequence[str], id: uuid.UUID) -> int:
-    """Encrypt one row anew; return how many rows that were."""
+    """Re-encrypt one row; return the number of rows changed."""
     with transaction.atomic(using=current_role()):
         row = model.objects.select_for_update().exclude(secret=None).filter(id=id).first()
         if row is None:

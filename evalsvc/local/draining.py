@@ -1,4 +1,4 @@
-"""How a web process is left before it stops: for how long it says so, and the file by which it is told to."""
+"""Draining of web processes before they stop: how long /readyz answers 503, and the file that triggers it."""
 
 import tempfile
 from collections.abc import Mapping
@@ -25,7 +25,10 @@ def drain_seconds(environment: Mapping[str, str]) -> int:
 
 
 def drain_file(environment: Mapping[str, str]) -> Path:
-    """Return the file whose presence tells the web processes of one gunicorn to drain. Raises MalformedDrain."""
+    """Return the file that makes the web processes of one gunicorn drain as long as it exists.
+
+    Raises MalformedDrain.
+    """
     named = environment.get("EVALSVC_DRAIN_FILE", "")
     if not named:
         return Path(tempfile.gettempdir()) / f"evalsvc-draining-{environment.get('EVALSVC_PORT') or '8000'}"

@@ -9,7 +9,7 @@ import pwd
 import signal
 import sys
 
-# At the top: after the change of user the interpreter's own library may be unreadable.
+# At the top: after the change of user the interpreter's own library might be unreadable.
 with contextlib.suppress(ImportError):  # a Python without ctypes: orphans are then ended at the next start
     import ctypes
 

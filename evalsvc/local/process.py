@@ -84,7 +84,7 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 
 def kill_all(processes: Iterable[psutil.Process], *, timeout: float = 10) -> None:
-    """SIGKILL these processes and wait until they are gone."""
+    """SIGKILL these processes and wait until they have ended."""
     listed = list(processes)
     for process in listed:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -95,7 +95,7 @@ def kill_all(processes: Iterable[psutil.Process], *, timeout: float = 10) -> Non
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """False for a zombie too: it holds nothing any more, and only its parent can take it away."""
+    """Return whether the process runs. False for a zombie: its resources are free, and only its parent can reap it."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -111,7 +111,7 @@ def kill_tree(process: Process) -> None:
 
 
 def stop_tree(process: subprocess.Popen[bytes], stop_signal: signal.Signals, timeout: float) -> bool:
-    """Ask a process to stop; after `timeout` seconds kill it. True when it stopped by itself."""
+    """Send `stop_signal` to a process and kill it after `timeout` seconds. Return True if it stopped by itself."""
     below = descendants(process.pid)
     if process.poll() is None:
         process.send_signal(stop_signal)

@@ -1,7 +1,7 @@
-"""Which tables hold rows of accounts, and how those of one are found and deleted; a test knows if one is missing.
+"""Tables with rows of accounts, and how the rows of one account are found and deleted; a test checks completeness.
 
-The tables that grow are in `evalsvc.evaluations.maintenance.account_exit`. Here are the others, in an order in which
-nothing that is left points to what is gone.
+The tables that grow are in `evalsvc.evaluations.maintenance.account_exit`. Here are the others, in an order in which no
+remaining row refers to a deleted one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _of(parent: str, column: str, *names: str) -> tuple[Table, ...]:
     return tuple(Table(name, column, parent) for name in names)
 
 
-# Of one experiment there may be millions; what remains of each goes with it, under its locks.
+# One experiment can have millions of these; the remaining rows are deleted with the experiment, under its locks.
 OF_EXPERIMENTS = (
     *_of("comparisons_outputcomparison", "comparison_id", "comparisons_judgement"),
     *_of(
@@ -100,7 +100,7 @@ TABLES = (
     Table("evaluations_dailyrollup"),
     Table("evaluations_savedsearch"),
 )
-# These say whose the rest is, and go in one transaction with the account.
+# These identify the owner of the remaining rows, and are deleted in one transaction with the account.
 LAST = (
     Table("accounts_member"),
     Table("accounts_invitation"),

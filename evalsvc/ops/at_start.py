@@ -14,9 +14,10 @@ log = logging.getLogger(__name__)
 
 
 def refuse_foreign_functions() -> None:
-    """End this process where the database has never had its functions; to be called before it forks others.
+    """Exit if the functions of this version have never been installed in the database; call it before forking.
 
-    Without an answer it goes on: it finds out with the first request, and no outage keeps a service from starting.
+    If the database does not answer, the process continues: the first request will show it, and an outage must not
+    prevent a start.
     """
     connection = connections[APP]
     try:
@@ -24,7 +25,7 @@ def refuse_foreign_functions() -> None:
     except ForeignFunctions as exc:
         raise SystemExit(f"evalsvc does not start. {exc}") from None
     except DatabaseError as exc:
-        log.warning("whether the database has this version's functions is not known: %s", type(exc).__name__)
+        log.warning("cannot check the database for this version's functions: %s", type(exc).__name__)
         return
     finally:
         # Its threads would not be there in a fork.

@@ -12,7 +12,7 @@ from evalsvc.local.embedded.urls import DatabaseUrls
 
 
 def configured_urls() -> DatabaseUrls:
-    """Return the three URLs of the settings: they say how the roles are called, and their passwords."""
+    """Return the three URLs of the settings, which contain the names and passwords of the roles."""
     return DatabaseUrls(
         app=settings.DATABASE_URL, owner=settings.DATABASE_MIGRATION_URL, system=settings.DATABASE_SYSTEM_URL
     )

@@ -26,7 +26,7 @@ WHERE relname = 'evaluations_historyscore' AND pg_get_userbyid(relowner) = curre
 def application_role_is_bound(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
-    """Refuse a DATABASE_URL whose role is not bound by row-level security: a superuser, BYPASSRLS, an owner."""
+    """Reject a DATABASE_URL with a role that bypasses row-level security: a superuser, BYPASSRLS, an owner."""
     if not databases:
         return []
     try:
@@ -53,7 +53,7 @@ def application_role_is_bound(
 def functions_are_installed(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
-    """Say, to `check --database default`, what a web process or worker would refuse to start with."""
+    """Report, in `check --database default`, what would prevent a web process or worker from starting."""
     # Not to `migrate`, which speaks as the owner and is the remedy.
     if not databases or APP not in databases:
         return []
@@ -70,7 +70,7 @@ def functions_are_installed(
 def connections_can_be_called(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
-    """Say, to `check --database system`, which stored connections the operator's settings let nobody call."""
+    """Report, in `check --database system`, stored connections that the operator's settings forbid to call."""
     if not databases or SYSTEM not in databases:
         return []
     try:
@@ -89,11 +89,11 @@ def connections_can_be_called(
     ]
 
 
-# With `check --deploy` alone: an error of the ordinary checks would keep `migrate` and the other commands from running,
-# and a package that cannot be used must not stop the others.
+# Only in `check --deploy`: an error in the ordinary checks would block `migrate` and other commands, and one unusable
+# package must not affect the rest.
 @register(deploy=True)
 def packages_bring_their_families(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:
-    """Name the installed packages whose evaluator family was left out."""
+    """Report installed packages that failed to provide their evaluator family."""
     return [
         Error(
             f"Package {plugin.package!r} brings no evaluator family by {plugin.entry_point!r}. {plugin.problem}",

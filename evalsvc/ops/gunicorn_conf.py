@@ -30,7 +30,7 @@ threads = int(os.environ.get("EVALSVC_WEB_THREADS", "320"))
 # Many, so that idle connections stay open: a caller that has to connect again waits in line with all new callers.
 worker_connections = max(1000, allow_many_files() - 256)  # 256 files are for other uses than connections
 preload_app = True  # imported once, shared by all workers
-keepalive = 30  # seconds; longer than a client's pause between two calls, and than a proxy keeps its connections
+keepalive = 30  # seconds; longer than a client's pause between two calls, and than a proxy's idle timeout
 timeout = 60  # seconds without a sign of life from a worker, not per request
 # Seconds from SIGTERM on: so long proxies get to leave, and then requests to end.
 graceful_timeout = drain_seconds(os.environ) + REQUESTS_SECONDS
@@ -41,15 +41,15 @@ accesslog = None
 logger_class = "evalsvc.ops.serving.access.AccessLogger"  # writes our own line for each request
 errorlog = "-"
 control_socket_disable = True
-# No header of a peer's is believed here: EVALSVC_BEHIND_PROXY alone says whether one tells that callers used https.
-# gunicorn would believe whoever calls from this machine, and answer headers that disagree with a page of HTML.
+# No peer header is trusted here: only EVALSVC_BEHIND_PROXY determines whether a proxy reports that callers used https.
+# gunicorn would trust any caller on this machine, and answer contradictory headers with a page of HTML.
 forwarded_allow_ips = ""
 secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 
 
 def on_starting(server: object) -> None:
-    """End the service, before it forks, if the database has no functions for this version."""
+    """Exit before forking if the functions of this version have never been installed in the database."""
     from evalsvc.ops.at_start import refuse_foreign_functions
 
     refuse_foreign_functions()
@@ -68,16 +68,16 @@ def pre_fork(server: object, worker: object) -> None:
 
 
 def leave_imports_alone() -> None:
-    """Exclude imported objects from garbage collection: two hundred thousand, which live as long as the process.
+    """Exclude imported objects from garbage collection: about two hundred thousand that exist as long as the process.
 
-    The collector would visit all of them during a request and write to each, so that no page of memory stayed shared.
+    The collector would visit all of them during a request and write to each, so that no memory page stayed shared.
     """
     gc.collect()
     gc.freeze()
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """Drop the gauges of a worker that is gone from the sum over all processes."""
+    """Remove the gauges of a dead worker from the sum over all processes."""
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         from prometheus_client import multiprocess
 

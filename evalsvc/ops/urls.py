@@ -7,6 +7,6 @@ from evalsvc.ops.panel.views import operator_page
 
 urlpatterns = [
     path("v1/account/export", AccountExportView.as_view()),
-    # Before the console's own addresses, the last of which takes whatever is below /console/.
+    # Before the console's URLs: the last of these matches everything below /console/.
     path("console/operator", operator_page, name="console_operator"),
 ]

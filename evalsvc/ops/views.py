@@ -30,7 +30,7 @@ BROKER_SECONDS = 1
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Say that the process answers; it asks nothing else, so that a slow database restarts no web process."""
+    """Return 200 if the process responds; no dependency is checked, so that a slow database restarts no web process."""
     return JsonResponse({"status": "ok"})
 
 
@@ -38,8 +38,8 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """Return whether requests can be served: 200, or 503 with the part that is missing.
 
-    A process that is being left says 503 and `draining`. Without workers or their broker it is 200, and `degraded`:
-    what needs them is kept, and answered when they are back.
+    A draining process returns 503 and `draining`. Without workers or their broker the status is 200 and `degraded`:
+    requests that need them are stored, and processed once they are available again.
     """
     needed = {"database": database_answers(), "redis": redis_answers()}
     working: dict[str, bool | None] = {"broker": needed["redis"] if broker_is_redis() else broker_answers()}
@@ -58,7 +58,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def database_answers() -> bool:
-    """Ask PostgreSQL for its migrations, which also shows that they have run."""
+    """Return whether PostgreSQL answers and has the rows of the migrations."""
     try:
         with connections[APP].cursor() as cursor:
             cursor.execute("SELECT count(*) FROM catalog_profile WHERE account_id IS NULL")
@@ -68,7 +68,7 @@ def database_answers() -> bool:
 
 
 def redis_answers() -> bool:
-    """Ask Redis."""
+    """Return whether Redis answers."""
     try:
         return bool(shared_client().ping())
     except Exception:  # a probe reports every failure as its answer
@@ -76,7 +76,7 @@ def redis_answers() -> bool:
 
 
 def broker_is_redis() -> bool:
-    """Return whether the queues are kept by the server of REDIS_URL."""
+    """Return whether the queues are on the server of REDIS_URL."""
     return settings.CELERY_BROKER_URL.partition("?")[0] in (
         settings.REDIS_URL.partition("?")[0],
         broker_url(settings.REDIS_URL).partition("?")[0],
@@ -94,7 +94,7 @@ def broker_answers() -> bool:
 
 
 def workers_answer() -> dict[str, bool | None]:
-    """Look for signs of life of the workers of each queue, and of the clock; None where Redis cannot say."""
+    """Return whether the workers of each queue, and the clock, are running; None for each if Redis does not answer."""
     try:
         found = alive.alive()
     except RedisError:
@@ -104,7 +104,7 @@ def workers_answer() -> dict[str, bool | None]:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Write Prometheus metrics of all web processes to whoever has EVALSVC_METRICS_KEY as a bearer token."""
+    """Return Prometheus metrics of all web processes; requires EVALSVC_METRICS_KEY as a bearer token."""
     offered = request.META.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
     if not settings.METRICS_KEY or not hmac.compare_digest(offered.encode(), settings.METRICS_KEY.encode()):
         raise Http404
@@ -129,5 +129,5 @@ def error_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Lead whoever is signed in to the console, and everybody else to the API's documentation."""
+    """Redirect signed-in users to the console, and everyone else to the API documentation."""
     return redirect("console_home" if request.user.is_authenticated else "docs")

@@ -1,6 +1,7 @@
 """HTTP over guarded connections for coroutines: one set of keep-alive connections for each event loop.
 
-The same rules as `transport`: no redirects, no proxies, no cookies, no compression, nothing read from the environment.
+The same rules as for `transport` apply: no redirects, proxies, cookies or compression, and no settings from the
+environment.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ class Wires:
     async def send(
         self, method: str, origin: Origin, target: bytes, *, headers: RawHeaders, content: bytes
     ) -> tuple[int, RawHeaders, bytes]:
-        """Send one request within the Allowance, return the answer's status, headers and body; raises OutboundFailed.
+        """Send one request within the Allowance and return status, headers and body; raises OutboundFailed.
 
-        Whoever is cancelled meanwhile has cut the connection.
+        Cancellation closes the connection.
         """
         wire: Wire | None = None
         try:
@@ -88,7 +89,7 @@ class Wires:
             asyncio.get_running_loop().call_later(IDLE_SECONDS, self._drop_old)
 
     def _drop_old(self) -> None:
-        """Close what nobody has used for a while: a server's connections are not ours to keep."""
+        """Close connections that have been idle for too long: servers expect clients to release them."""
         self._is_watched, now = False, time.monotonic()
         for origin, found in list(self._idle.items()):
             for wire in [wire for wire in found if not wire.is_fresh or now - wire.idle_since >= IDLE_SECONDS]:

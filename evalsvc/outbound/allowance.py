@@ -1,7 +1,7 @@
-"""How long a call may take, and how much of an answer it may read, counted over the whole call.
+"""Limits on the time and the response size of a call, counted over the whole call.
 
-Timeouts of HTTP clients start anew with every byte, so a server that trickles holds a worker for ever. Here each read
-and each write gets what is left of one budget.
+The timeouts of HTTP clients restart with every byte, so a server that sends slowly could block a worker forever. Here
+all reads and writes share one budget.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ CALLS = Counter("evalsvc_outbound_calls_total", "Calls to other servers, by how 
 
 
 class Counted:
-    """Counts one call when its block ends; whoever got an answer sets `status`."""
+    """Counts one call when its block ends; the caller sets `status` if there was a response."""
 
     status: int | None = None
 

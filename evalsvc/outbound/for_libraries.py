@@ -58,5 +58,5 @@ def letter_of(request: httpx2.Request) -> Letter:
 
 @lru_cache(maxsize=1)
 def async_http_client() -> httpx2.AsyncClient:
-    """Return the client of all loops: it holds no connections itself."""
+    """Return the client shared by all loops; the connections belong to the loops."""
     return httpx2.AsyncClient(transport=GuardedLoopTransport(), follow_redirects=False, trust_env=False, timeout=None)

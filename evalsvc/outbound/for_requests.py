@@ -24,7 +24,7 @@ class GuardedAdapter(BaseAdapter):
     """Sends over guarded sockets. What is refused, or fails, is a ConnectionError of requests."""
 
     def send(self, request: requests.PreparedRequest, *args: object, **how: object) -> requests.Response:
-        """Send one request and read the whole answer; how long and past which proxy is for this service to say."""
+        """Send one request and read the whole response; timeouts and proxies passed by the library are ignored."""
         url = request.url or ""
         try:
             with Counted() as call, Allowance(seconds=SECONDS, max_bytes=MAX_BYTES):
@@ -42,11 +42,13 @@ class GuardedAdapter(BaseAdapter):
         return response
 
     def close(self) -> None:
-        """Keep the connections: they are the process's."""
+        """Do nothing: the connections belong to the process."""
 
 
 class GuardedSession(requests.Session):
-    """Follows no redirect, keeps no cookie, and reads neither proxies nor passwords from the environment."""
+    """Session that follows no redirects, stores no cookies, and reads neither proxies nor passwords from the
+    environment.
+    """
 
     def __init__(self) -> None:
         super().__init__()

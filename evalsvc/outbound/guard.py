@@ -46,14 +46,14 @@ REFUSED = tuple(
         "224.0.0.0/4",  # multicast
         "240.0.0.0/4",  # reserved, broadcast
         "168.63.129.16/32",  # metadata
-        "::ffff:0:0:0/96",  # stateless translation (SIIT): leads to any IPv4 address
+        "::ffff:0:0:0/96",  # stateless translation (SIIT): maps to any IPv4 address
         "::/96",  # unspecified, loopback, IPv4-compatible
-        "64:ff9b::/96",  # NAT64: leads to any IPv4 address
+        "64:ff9b::/96",  # NAT64: maps to any IPv4 address
         "64:ff9b:1::/48",  # NAT64 of the local network
         "100::/64",  # discard
         "2001::/23",  # protocol assignments, Teredo, ORCHID
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4: leads to any IPv4 address
+        "2002::/16",  # 6to4: maps to any IPv4 address
         "3fff::/20",  # documentation
         "5f00::/16",  # segment routing
         "fc00::/7",  # unique local, metadata
@@ -78,7 +78,10 @@ _token = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
 def is_refused(address: Address, *, allow: Sequence[Network] = ()) -> bool:
-    """Return whether calls to the address are refused. An IPv4-mapped IPv6 address (::ffff:0:0/96) is checked as IPv4."""
+    """Return whether calls to the address are refused.
+
+    IPv4-mapped IPv6 addresses (::ffff:0:0/96) are checked as IPv4.
+    """
     address = getattr(address, "ipv4_mapped", None) or address
     return not _within(address, allow) and _within(address, REFUSED)
 
@@ -110,10 +113,10 @@ def _within(address: Address, networks: Sequence[Network]) -> bool:
 
 
 def addresses_of(host: str, port: int, *, plain: bool, timeout: float) -> list[str]:
-    """Look a name up, once, and return the addresses that a connection may go to, in the resolver's order.
+    """Resolve a name once, and return the addresses to which a connection is allowed, in the resolver's order.
 
-    Raises OutboundFailed: `connection` when there is no such name, `refused_address` when none of them may be called,
-    `timeout` when the resolver has not answered after `timeout` seconds.
+    Raises OutboundFailed: `connection` when the name does not exist, `refused_address` when all of its addresses are
+    refused, `timeout` when the resolver has not answered after `timeout` seconds.
     """
     return _checked(literal(host) or _look_up(host, port, timeout), port, plain=plain)
 
@@ -132,13 +135,13 @@ def _checked(addresses: Sequence[str], port: int, *, plain: bool) -> list[str]:
 
 
 def _refusal(misfits: Sequence[str | None]) -> OutboundFailed:
-    # The message names neither the address nor its kind, so that nobody can map the operator's network by it.
+    # The message names neither the address nor its kind, so that it cannot be used to map the operator's network.
     told = next((misfit for misfit in misfits if misfit not in (None, NOT_CALLED)), NOT_CALLED)
     return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, told or NOT_CALLED)
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """Ask the resolver of this machine, and return each address once."""
+    """Resolve a host with the resolver of this machine, and return each address once."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -159,19 +162,20 @@ def _look_up(host: str, port: int, timeout: float) -> list[str]:
 
 
 async def _look_up_async(host: str, port: int) -> list[str]:
-    """Look a name up once for all tasks of this loop that want it at the same time."""
+    """Resolve a name once for all tasks of this loop that need it at the same time."""
     key = (asyncio.get_running_loop(), host, port)
     asked = _running_lookups.get(key)
     if asked is None:
         asked = _running_lookups[key] = asyncio.wrap_future(_start_look_up(host, port))
         asked.add_done_callback(lambda _: _running_lookups.pop(key, None))
-        # Every waiting task may be cancelled before the resolver fails; asyncio would log an error that nobody read.
+        # Every waiting task might be cancelled before the resolver fails; asyncio would log the exception as never
+        # retrieved.
         asked.add_done_callback(lambda done: done.cancelled() or done.exception())
     return await asyncio.shield(asked)
 
 
 def _start_look_up(host: str, port: int) -> Future[list[str]]:
-    """Look a name up in a thread: the resolver has no time limit, and only a thread can be left behind."""
+    """Resolve a name in a thread: the resolver does not support timeouts, and only a thread can be abandoned."""
     answer: Future[list[str]] = Future()
 
     def ask() -> None:
@@ -211,7 +215,7 @@ def check_url(url: str) -> SplitResult:
 
 
 def why_not_called(url: str) -> str | None:
-    """Return what `check_url` has against a URL; None for one that may be called."""
+    """Return why `check_url` refuses a URL; None for a valid one."""
     try:
         check_url(url)
     except OutboundFailed as exc:
@@ -220,13 +224,16 @@ def why_not_called(url: str) -> str | None:
 
 
 def _check_host(host: str, port: int, *, plain: bool) -> None:
-    """Refuse what no resolver can make good: an address that is not called, and a number that is no address."""
+    """Refuse an address that is not allowed, and a number that is not a valid address:
+
+    no resolver is needed for these.
+    """
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
         if _looks_numeric(host):
             raise _bad_url("Write an address in full, as 192.0.2.7; other spellings of numbers are not read.") from None
-        # Where the operator allows no network, no name can lead to one.
+        # If the operator allows no network, every name resolves to a public address.
         misfit = None if settings.OUTBOUND_ALLOW or is_usual(port) else UNUSUAL_PORT.format(port)
     else:
         misfit = _misfit(address, port, plain=plain)

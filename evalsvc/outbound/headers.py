@@ -10,7 +10,7 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 
 
 def refuse_compression(headers: RawHeaders) -> None:
-    """Refuse an answer that would grow while it is unpacked: none was asked for."""
+    """Refuse a compressed response: none was requested, and it could grow without limit while it is decompressed."""
     if any(name.lower() == b"content-encoding" and value.lower() != b"identity" for name, value in headers):
         raise OutboundFailed(OutboundFailed.BAD_ANSWER, "The answer is compressed although it was asked not to be.")
 

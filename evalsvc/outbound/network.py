@@ -15,9 +15,9 @@ from evalsvc.outbound.guard import addresses_of
 
 
 class GuardedStream(httpcore2.NetworkStream):
-    """A socket whose reads and writes share the call's remaining time and bytes.
+    """A socket with reads and writes that share the call's remaining time and bytes.
 
-    The `timeout` of a single read or write is not used, because the allowance holds for the whole call.
+    The `timeout` of a single read or write is not used, because the allowance applies to the whole call.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -96,7 +96,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         addresses = addresses_of(host, port, plain=self._plain, timeout=allowance.seconds())
         for address in addresses[:-1]:
             try:
-                # A third of the time for each address but the last: of two, one often has no route.
+                # A third of the time for each address but the last: if a host has two, one is often unreachable.
                 return _connect(address, port, timeout=allowance.seconds() / 3)
             except OSError:
                 continue
@@ -108,7 +108,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None
     ) -> httpcore2.NetworkStream:
-        """Refuse: unix sockets lead to servers on this machine."""
+        """Refuse: unix sockets connect to servers on this machine."""
         raise OutboundFailed(OutboundFailed.REFUSED_ADDRESS, "Sockets of this machine are not called.")
 
 

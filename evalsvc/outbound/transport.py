@@ -1,6 +1,6 @@
 """HTTP over guarded sockets, for threads: one set of keep-alive connections a process. `aio` is for coroutines.
 
-No redirects, no proxies, no cookies, no compression, nothing read from the environment.
+It uses no redirects, proxies, cookies or compression, and reads no settings from the environment.
 """
 
 from __future__ import annotations

@@ -42,11 +42,11 @@ class Wire(asyncio.Protocol):
         self.idle_since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the socket's transport."""
+        """Store the socket's transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Keep what has arrived for the reader."""
+        """Buffer received data for the reader."""
         self._arrived += data
         if len(self._arrived) >= MAX_WAITING_BYTES and self._transport is not None:
             self._transport.pause_reading()
@@ -58,7 +58,7 @@ class Wire(asyncio.Protocol):
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note why the connection is gone."""
+        """Record why the connection was closed."""
         self._has_ended, self._lost = True, exc
         self._wake()
 
@@ -68,7 +68,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def is_fresh(self) -> bool:
-        """Return whether another exchange can begin: the server is there, and has said nothing unasked."""
+        """Return whether another exchange can begin: the connection is open, and no unexpected data has arrived."""
         return not self._has_ended and not self._arrived and self._http.our_state is h11.IDLE
 
     def abort(self) -> None:
@@ -137,7 +137,7 @@ class Wire(asyncio.Protocol):
 
 
 async def open_wire(origin: Origin, context: ssl.SSLContext) -> Wire:
-    """Look the name up, check, and connect to an address that passed: there is no second look-up."""
+    """Resolve the name, check its addresses, and connect to one that passed, without a second lookup."""
     is_plain = origin.scheme == "http"
     addresses = await addresses_found(origin.host, origin.port, plain=is_plain)
     tls = None if is_plain else context

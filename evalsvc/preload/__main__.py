@@ -27,7 +27,7 @@ READY_SECONDS = 300
 
 
 def main() -> None:
-    """Fork the parts once the database is there, and watch over them until told to stop."""
+    """Fork the parts once the database is ready, and supervise them until the process is stopped."""
     site, wanted = _read_arguments()
     with Supervisor(site.home / "logs", report=_reporter(site)) as supervisor:
         try:
@@ -58,7 +58,7 @@ def _reporter(site: ServiceSite) -> Callable[[str], None]:
     def report(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
         if site.terminal is not None:
-            with contextlib.suppress(OSError):  # whoever read it has gone
+            with contextlib.suppress(OSError):  # the terminal has been closed
                 os.write(site.terminal, f"{line}\n".encode())
 
     return report

@@ -53,7 +53,7 @@ class WatchfulClock(Clock):
     def tick(self, *args: object, **kwargs: object) -> float:
         """Queue the tasks that are due. End this process if a task has run too long: the supervisor starts it again."""
         if running.longest() > app.conf.task_time_limit:
-            log.critical("a task has run for more than %d s: the worker is ended", app.conf.task_time_limit)
+            log.critical("a task has run for more than %d s: terminating the worker", app.conf.task_time_limit)
             os.kill(os.getpid(), signal.SIGKILL)
         return super().tick(*args, **kwargs)
 
@@ -68,7 +68,7 @@ def tick_beside_worker(schedule: Path) -> None:
         try:
             clock.start()
         except Exception:
-            log.exception("the clock broke")
+            log.exception("the clock failed")
         finally:
             if not stopping.is_set():
                 # The supervisor then starts worker and clock again.

@@ -88,7 +88,10 @@ def receiver(site: ServiceSite) -> ChildSpec:
 
 
 def run_receiver(site: ServiceSite, ready: Path) -> None:
-    """Take exports until told to stop. gRPC is imported here, after the fork, and nothing is forked from here on."""
+    """Receive exports until the process is stopped.
+
+    gRPC is imported here, after the fork; nothing is forked after that.
+    """
     from evalsvc.ops.at_start import refuse_foreign_functions
     from evalsvc.telemetry.receiver.server import serve
 

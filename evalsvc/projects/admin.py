@@ -28,7 +28,7 @@ class ProjectAdmin(PlaceAdmin):
 
 @admin.register(App)
 class AppAdmin(PlaceAdmin):
-    """Applications whose answers are evaluated."""
+    """Applications with responses to evaluate."""
 
     fields = ("name", "id", "created_at")
 

@@ -13,7 +13,8 @@ from evalsvc.projects.models import App, Experiment, Project
 from evalsvc.rest.bodies.names import spell_name
 from evalsvc.rest.problems import NotFound
 
-# Functions of apps above this one, whose tables name a project without a foreign key. Each says what it has, or None.
+# Registered by apps above this one, with tables that reference a project without a foreign key. Each returns a
+# description of what it has in the project, or None.
 uses: list[Callable[[Project], str | None]] = []
 
 
@@ -28,7 +29,10 @@ def find_project(*, account_id: int, id: uuid.UUID) -> Project | None:
 
 
 def find_named_project(*, account_id: int, name: str) -> Project | None:
-    """Return the project that a name means, which may be kept in another spelling: earlier ones were kept as sent."""
+    """Return the project with a name, which might be stored in another spelling:
+
+    earlier releases stored names as sent.
+    """
     spelled = spell_name(name)
     kept = Func(F("name"), template="normalize(%(expressions)s, NFC)", output_field=CharField())
     rows = Project.objects.filter(account_id=account_id).annotate(spelled=kept)
@@ -37,7 +41,7 @@ def find_named_project(*, account_id: int, name: str) -> Project | None:
 
 
 def get_project(*, account: Account, id: uuid.UUID, lock: bool = False) -> Project:
-    """Return a project of the account; NotFound for missing and foreign alike. `lock` holds it for the transaction."""
+    """Return a project of the account; NotFound for missing and foreign alike. `lock` locks it for the transaction."""
     rows = Project.objects.filter(account=account, id=id)
     project = (rows.select_for_update() if lock else rows).first()
     if project is None:
@@ -61,7 +65,7 @@ def list_places(*, account: Account, most: int) -> tuple[list[tuple[str, str]], 
     projects = list_projects(account=account).annotate(kind=Value("project"), key=id)
     apps = list_apps(account=account).annotate(kind=Value("app"), key=Value(""))
     columns = ("kind", "key", "name")
-    # The order of each half holds: nothing is sorted or left out between them.
+    # UNION ALL preserves the order of each half: it neither sorts nor removes duplicates.
     rows = projects.values_list(*columns)[:most].union(apps.values_list(*columns)[:most], all=True)
     found = [(str(kind), str(key), str(name)) for kind, key, name in rows]
     return [(key, name) for kind, key, name in found if kind == "project"], [

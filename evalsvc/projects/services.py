@@ -54,14 +54,14 @@ def place_request(
     project_name: str | None = None,
     epoch: str | None = None,
 ) -> Placement:
-    """Find where a captured request belongs, making the app and the named project if they are new.
+    """Return the placement of a captured request, creating the app and the named project if they are new.
 
-    An experiment decides the project. A project's name outranks its id. With neither app nor experiment the app is
-    `default`. Raises Invalid for an experiment or project that the account does not have. With the account's `epoch`
-    a project that was looked up under it is not looked up again.
+    An experiment determines the project. A project's name takes precedence over its id. With neither app nor experiment
+    the app is `default`. Raises Invalid for an experiment or project that the account does not have. A project that was
+    looked up under the account's `epoch` is taken from the cache.
 
-    The project is made before the app. Whoever makes several of either within a transaction makes all projects first,
-    by name, and then all apps: in another order two transactions wait for each other.
+    The project is created before the app. A transaction that creates several of either must create all projects first,
+    ordered by name, and then all apps: another order can deadlock.
     """
     if experiment_id is not None:
         return _place_in_experiment(account_id, experiment_id)
@@ -84,9 +84,9 @@ def hold_placement(
     project_id: uuid.UUID | None = None,
     project_name: str | None = None,
 ) -> Placement:
-    """Find a placement as `place_request` does, with a project that nobody deletes until the transaction ends.
+    """Return a placement as `place_request` does, with the project locked against deletion until the transaction ends.
 
-    The caller makes the app, because of the order in which names are made.
+    The caller creates the app, because of the order in which names are created.
     """
     if experiment_id is not None:
         return _place_in_experiment(account_id, experiment_id)
@@ -132,7 +132,7 @@ def remember_project(account_id: int, name: str, *, epoch: str | None = None) ->
 
 
 def create_project(*, account: Account, name: str, actor: str) -> Project:
-    """Return the project of that name, making it if it is new: clients ask for theirs at every start."""
+    """Return the project with that name, creating it if it is new: clients request theirs at every start."""
     with account_scope(account.pk):
         project, created = _named_project(account.pk, name, "/name", created_by=actor[:120])
         if created:
@@ -153,8 +153,8 @@ def _named_project(account_id: int, name: str, pointer: str, **made: str) -> tup
 def delete_project(*, account: Account, id: uuid.UUID, actor: str) -> None:
     """Delete an empty project; `in_use` while experiments, evaluations or anything else belong to it.
 
-    An evaluation under way, which was placed before and is kept after the deletion, is in no project. The next request
-    of that name makes a new one.
+    An evaluation in progress that was placed before and is stored after the deletion belongs to no project. The next
+    request with that name creates a new one.
     """
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
@@ -176,14 +176,14 @@ def project_in_use(project: Project, by: str) -> Problem:
 
 
 def hold_project(account_id: int, *, id: uuid.UUID | None, name: str) -> uuid.UUID | None:
-    """Return a project that nobody deletes until the transaction ends: by id, else by name, made if it is new.
+    """Return a project by id, else by name, creating it if new, locked against deletion until the transaction ends.
 
-    None when the account has no project of that id.
+    None if the id does not exist in the account.
     """
     while True:
         wanted = id or remember_project(account_id, name)
         with connections[current_role()].cursor() as cursor:
-            # KEY SHARE: a deletion waits, others who hold it do not. The ORM has no word for it.
+            # KEY SHARE blocks deletion, but not other KEY SHARE locks. The ORM does not support it.
             cursor.execute(
                 "SELECT 1 FROM projects_project WHERE account_id = %s AND id = %s FOR KEY SHARE", [account_id, wanted]
             )

@@ -35,7 +35,7 @@ class NewRevisionBody(msgspec.Struct):
         return PromptPlace(self.prompt_id, self.prompt_name, self.project_id, self.project_name)
 
     def text(self) -> PromptText:
-        """Return what it says. Raises Invalid for metadata that every list would be too long for."""
+        """Return the text of the revision. Raises Invalid for metadata that is too large for lists."""
         if len(msgspec.json.encode(self.metadata)) > MAX_METADATA_BYTES:
             raise Invalid(FieldError("/metadata", f"At most {MAX_METADATA_BYTES} bytes of JSON."))
         return PromptText(self.body, self.metadata)

@@ -1,6 +1,7 @@
-"""What a label rests on: the experiment whose config it was set for, as it stood at that moment.
+"""Evidence of a label: the experiment with the config for which it was set, as of that moment.
 
-It is kept with the label and not looked up: an experiment may be deleted, or go on, while its prompt is in production.
+It is stored with the label and not looked up: the experiment might be deleted, or continue, while its prompt is in
+production.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ class LabelEvidence(AnswerShape):
     at: WrittenMoment
 
     def says_as(self, other: LabelEvidence) -> bool:
-        """Return whether both hold the same, whoever said it and whenever."""
+        """Return whether both are the same evidence, regardless of author and time."""
         return msgspec.structs.replace(self, by=other.by, at=other.at) == other
 
 
 def evidence_from(kept: Mapping[str, Any]) -> LabelEvidence:
-    """Return evidence as it is kept in a row."""
+    """Build evidence from the JSON stored in a row."""
     return msgspec.convert(dict(kept), LabelEvidence)
 
 

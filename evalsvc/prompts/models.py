@@ -16,7 +16,7 @@ MAX_LABEL = 100
 
 
 class Prompt(TenantModel):
-    """A prompt under its name (`prompt definition` in the API). What it says is in its revisions."""
+    """A prompt under its name (`prompt definition` in the API). Its texts are in its revisions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE)

@@ -19,7 +19,7 @@ MAX_ANSWER_CHARACTERS = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PromptFilters:
-    """What a list is asked for; None asks for all."""
+    """The filters of a list of prompts; None matches all."""
 
     project_id: uuid.UUID | None = None
     project_name: str | None = None
@@ -41,7 +41,7 @@ class PromptFilters:
 
 @dataclass(frozen=True, slots=True)
 class RevisionFilters:
-    """What a list of revisions is asked for, beside whose they are."""
+    """The filters of a list of revisions, in addition to those on their prompts."""
 
     id: uuid.UUID | None = None
     number: int | None = None
@@ -69,7 +69,7 @@ def list_prompts(*, account: Account, filters: PromptFilters) -> QuerySet[Prompt
 
 
 def get_prompt(*, account: Account, id: uuid.UUID, lock: bool = False) -> Prompt:
-    """Return a prompt of the account; NotFound for missing and foreign. `lock` holds it for the transaction."""
+    """Return a prompt of the account; NotFound for missing and foreign. `lock` locks it for the transaction."""
     rows = Prompt.objects.filter(account=account, id=id).select_related("project")
     prompt = (rows.select_for_update(of=("self",)) if lock else rows).first()
     if prompt is None:

@@ -30,7 +30,10 @@ BAD_NAME = f"A name has 1 to {MAX_NAME} characters, and not only blanks."
 
 @dataclass(frozen=True, slots=True)
 class PromptPlace:
-    """Which prompt a new revision is of: by its id, else by its name in a project, whose name outranks its id."""
+    """The prompt of a new revision: by id, else by name in a project.
+
+    The project's name takes precedence over its id.
+    """
 
     prompt_id: uuid.UUID | None = None
     name: str | None = None
@@ -40,7 +43,7 @@ class PromptPlace:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """What a revision says."""
+    """Content of a revision."""
 
     body: str
     metadata: Any = None
@@ -60,10 +63,10 @@ def add_prompt_revision(
     only_new: bool = False,
     actor: str,
 ) -> PromptRevision:
-    """Freeze a text as the next revision of a prompt, making the prompt if its name is new.
+    """Add a text as the next revision of a prompt, creating the prompt if its name is new.
 
-    `description` is for a prompt that is made; one that is there keeps its own. Raises Invalid where the place is
-    none, and with `only_new` `already_exists` for a name that is taken.
+    `description` applies to a new prompt only. Raises Invalid for an invalid place, and with `only_new`
+    `already_exists` for a name that is taken.
     """
     with account_scope(account.pk):
         prompt = _place(account, place, description, only_new=only_new, actor=actor)
@@ -111,9 +114,9 @@ def set_prompt_labels(*, account: Account, revision: PromptRevision, labels: Col
 def set_label_with_evidence(
     *, account: Account, revision: PromptRevision, label: str, evidence: LabelEvidence, actor: str
 ) -> LabelEvidence:
-    """Put one label on a revision with what it rests on; return that, as it is kept.
+    """Put one label on a revision with its evidence; return the evidence as stored.
 
-    Said again it changes nothing: who said it first stays. Within the account's scope.
+    Repeating it changes nothing: the first author is retained. Requires the account's scope.
     """
     held = _hold_labels(account, revision, [label], "/label").get(label)
     if held is not None and held.revision_id == revision.pk and held.evidence is not None:
@@ -128,7 +131,7 @@ def set_label_with_evidence(
 def _hold_labels(
     account: Account, revision: PromptRevision, labels: Collection[str], pointer: str
 ) -> dict[str, PromptLabel]:
-    # The lock keeps the count, and lets two calls that name the same labels wait for each other in one place.
+    # The lock makes the limit exact, and serializes concurrent calls that set the same labels.
     prompt = get_prompt(account=account, id=revision.prompt_id, lock=True)
     held = {row.name: row for row in PromptLabel.objects.filter(account=account, prompt=prompt)}
     if len(held.keys() | set(labels)) > MAX_LABELS:
@@ -203,7 +206,7 @@ def _named(
     kept = set(rows.filter(project_id=project_id, name__in=spellings_of(name)).values_list("name", flat=True))
     if not kept and rows.count() >= MAX_PROMPTS:
         raise Invalid(FieldError("", f"An account has at most {MAX_PROMPTS} prompts."))
-    # One that an earlier release kept in another spelling is still that prompt.
+    # A prompt that an earlier release stored in another spelling is still the same prompt.
     name = name if kept == {name} else clean_name(name, "/prompt_name")
     prompt, made = Prompt.objects.get_or_create(
         account=account, project_id=project_id, name=name, defaults={"description": description}

@@ -27,7 +27,7 @@ from evalsvc.reports.words import (
 )
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#!|~$:]|(?<=www)\.)", re.IGNORECASE)
-# An address of somebody would call them, wherever the report is pasted.
+# An `@` could notify users of the platform where the report is pasted.
 ENTITIES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("@"): "&#64;"}
 MAX_ROWS, MAX_CELL = 100, 300
 

@@ -51,14 +51,14 @@ def interval_text(row: Mapping[str, Any] | None) -> str:
 
 
 def moment_text(value: datetime | str | None) -> str:
-    """Return a time to the minute, in UTC as it is kept."""
+    """Format a time to the minute, in UTC as stored."""
     if value is None:
         return NOTHING
     return value.strftime("%Y-%m-%d %H:%M UTC") if isinstance(value, datetime) else value
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text: texts and what a model said as they are, anything else as JSON."""
+    """Format a value as text: strings and outputs of models unchanged, anything else as JSON."""
     if value is None:
         return NOTHING
     if isinstance(value, dict) and "output" in value and set(value) <= OF_CHATS:
@@ -67,7 +67,7 @@ def text_of(value: Any) -> str:
 
 
 def word_of(versus: Mapping[str, Any] | None) -> str:
-    """Return whether a difference is better, worse, or may be chance."""
+    """Format whether a difference is better, worse or inconclusive."""
     if versus is None:
         return NOTHING
     return WORDS.get(versus["word"] or "", f"no verdict: {untold_words(versus)}")
@@ -87,7 +87,7 @@ RANKING_NOTES = {
 
 
 def leading_sentence(summary: Mapping[str, Any]) -> str:
-    """Return one sentence that says who leads, by the primary metric, and how sure that is."""
+    """Return one sentence about the leader by the primary metric, with its uncertainty."""
     if summary["leader"] is None:
         return "No config leads yet."
     shown = summary["estimate"]
@@ -104,7 +104,7 @@ def leading_sentence(summary: Mapping[str, Any]) -> str:
 
 
 def asked_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """Return what was asked for, and what it rests on."""
+    """Build the rows that describe the setup of the experiment, and its current state."""
     plan, head, dataset = report["plan"], report["live"]["experiment"], report["dataset"]
     budget = {name: getattr(plan.budget, name) for name in ("queries", "cost", "seconds")}
     limits = [f"{number_text(value)} {name}" for name, value in budget.items() if value is not None]
@@ -155,7 +155,7 @@ class ComponentRow:
 
 
 def component_rows(report: Mapping[str, Any]) -> list[ComponentRow]:
-    """Return what is known by component, so that the modes of a metric stand below each other."""
+    """Return the metrics by component, with the modes of a metric in consecutive rows."""
     rows = [
         ComponentRow(config["name"], component, mode, metric, shown)
         for config in ranked(report)
@@ -174,7 +174,7 @@ def slice_name(row: Mapping[str, Any]) -> str:
 
 
 def together_words(slices: Mapping[str, Any]) -> str:
-    """Return for how much the intervals of slices hold."""
+    """Format the joint confidence level of the intervals of slices."""
     level = level_text(slices["level"])
     return f"{number_text(slices['n_comparisons'])} intervals hold together at {level}, for {slices['covers']}."
 
@@ -185,7 +185,7 @@ def gap_rows(components: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 
 
 def bottleneck_sentence(config: Mapping[str, Any]) -> str:
-    """Return which component holds a config back most, or why none is named."""
+    """Return one sentence about the bottleneck of a config, or why none is named."""
     found = config["bottleneck"]
     if found is None:
         return f"{config['name']}: {NO_BOTTLENECK.get(config['reason'] or '', 'no component is named.')}"
@@ -201,7 +201,7 @@ def rank_range(place: Mapping[str, Any]) -> str:
 
 
 def comparison_sentence(one: Mapping[str, Any]) -> str:
-    """Return who judged, how much, and what keeps the ranking from being read as others."""
+    """Return a summary of a comparison: judge, number of judgements, and notes that limit its interpretation."""
     head, ranking = one["comparison"], one["ranking"]
     judge = head.judge
     by = judge.metric or judge.evaluator or judge.connection or "people"

@@ -10,7 +10,7 @@ class RestConfig(AppConfig):
     label = "rest"
 
     def ready(self) -> None:
-        """Let addresses say `<id:…>`, whichever module they are written in."""
+        """Register the URL converter `<id:…>` for all modules."""
         from django.urls import register_converter
 
         from evalsvc.rest.basics.converters import IdConverter

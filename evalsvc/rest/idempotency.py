@@ -1,11 +1,12 @@
-"""`Idempotency-Key`: a POST that is sent twice is done once, and gets the same answer twice.
+"""`Idempotency-Key`: a POST that is sent twice is executed once and returns the same response both times.
 
-The claim is committed first, so that a second request sees the first one running. The answer is written in the
-transaction that does the work, so that both are stored or neither is. A claim whose process died ends with its lease;
-one that the process could not give back, since the database was away, is given back when that answers again.
-What is stored is sealed (`kept`); an answer whose resource was deleted is cleared (`clear_answers`).
+The claim is committed first, so that a second request sees that the first one is running. The response is written in
+the transaction that does the work, so that both are stored or neither is. A claim of a process that died expires with
+its lease; a claim that could not be released because the database was unavailable is released once the database
+responds again. Stored bodies are sealed (`kept`); the response of a deleted resource is cleared (`clear_answers`).
 
-Some clients count their retries (`X-Stainless-Retry-Count`) and send no key. For them a key is made from the request.
+Some clients count their retries (`X-Stainless-Retry-Count`) and send no key. For these a key is derived from the
+request.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ KEPT_HEADERS = ("Content-Type", "Location", "Preference-Applied")
 EVALUATIONS = 0
 """The resource of answers that show any evaluations of the account: they are cleared when one of these is deleted."""
 
-# Versions before 0.3 found a record by the caller's own key, and run beside this one during an upgrade.
+# Versions before 0.3 find a record by the caller's own key, and run in parallel with this version during an upgrade.
 CLAIM = """
 INSERT INTO rest_idempotencyrecord AS r (account_id, key, fingerprint, claim, lease_expires_at, headers)
 SELECT %(account)s, %(key)s, %(fingerprint)s, %(claim)s, now() + %(lease)s * interval '1 second', '{}'
@@ -99,7 +100,6 @@ class Claim:
 
     @property
     def account_id(self) -> int:
-        """Return whose key it is."""
         return self.seal.account_id
 
 
@@ -135,10 +135,10 @@ def retries_of(request: HttpRequest) -> bool | None:
 
 
 def claim_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> Claim | Replay | None:
-    """Claim the key that is made from a request of one actor. For a retry, return the earlier answer if there is one.
+    """Claim the key derived from a request of one actor. For a retry, return the earlier response if there is one.
 
-    A first try is always new work, even after an equal request. Returns None while an equal request still runs: the
-    caller wants both.
+    A first attempt is always new work, even after an identical request. Returns None while an identical request is
+    still running: the caller intends to run both.
     """
     key = f"{MADE_PREFIX}{actor} {fingerprint.hex()}"
     if is_retry:
@@ -173,7 +173,7 @@ def values_of(seal: Seal, token: uuid.UUID) -> dict[str, Any]:
 
 
 def replay_of(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
-    """Return the answer that a key's record holds; raise for another request's, and for one that still runs."""
+    """Return the response stored in a key's record; raise if it belongs to another request or is still running."""
     if row is None:
         # Released between the two statements, so the next try can claim the key.
         raise in_progress(1)
@@ -188,7 +188,7 @@ def replay_of(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
 
 
 def opened(seal: Seal, kept: bytes, place: str = "") -> bytes:
-    """Return a kept body; raise `idempotency_key_reused` for one that this request does not open."""
+    """Return a stored body decrypted; raise `idempotency_key_reused` if this request cannot open it."""
     try:
         return seal.open(kept, place)
     except Unopened as exc:
@@ -213,17 +213,17 @@ def _replayed(status: int, body: bytes, headers: Mapping[str, str] | str) -> Htt
 
 
 def mark_accepted(claim: Claim, resource_id: int) -> None:
-    """Record, inside the accepting transaction, which work the key stands for."""
+    """Record the id of the accepted work for the key, inside the accepting transaction."""
     _update(claim, "resource_id = %s", [resource_id])
 
 
 def finish_claim(
     claim: Claim, answer: WrittenAnswer, *, resource_id: int | None = None, is_rebuilt: bool = False
 ) -> None:
-    """Record the answer, inside the transaction that did the work; a lost claim rolls that work back.
+    """Record the response, inside the transaction that did the work; a lost claim rolls that work back.
 
-    `resource_id` is what the answer shows; once that is deleted, nothing of the answer is kept. `is_rebuilt`: all of it
-    can be read from that resource, so that a long one need not be kept.
+    `resource_id` is the resource shown in the response; once it is deleted, no part of the response is retained.
+    `is_rebuilt`: the response can be rebuilt from that resource, so that a long one need not be stored.
     """
     headers = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
     values: list[Any] = [resource_id, json.dumps(headers)]
@@ -239,9 +239,9 @@ def finish_claim(
 
 
 def clear_answers(account_id: int, resource_ids: Iterable[int]) -> None:
-    """Forget what was answered of resources, in the transaction that deletes them: a repeat is told that they are gone.
+    """Clear the stored responses of resources, in the transaction that deletes them: a repeated request gets a 404.
 
-    Answers that are being made meanwhile are not kept either.
+    Responses that are being produced at the same time are not stored either.
     """
     with connection.cursor() as cursor:
         cursor.execute(CLEAR, {"account": account_id, "resources": [EVALUATIONS, *resource_ids]})
@@ -264,15 +264,15 @@ def release_claim(claim: Claim) -> None:
     try:
         _delete(claim)
     except DATABASE_AWAY:
-        log.warning("an Idempotency-Key is given back later: the database does not answer")
+        log.warning("releasing an Idempotency-Key later: the database does not respond")
         releases.later(partial(_delete, claim), seconds=LEASE_SECONDS)
 
 
 @contextmanager
 def _given_back_in_doubt(claim: Claim) -> Iterator[None]:
-    """Give the key back whose claim may have been committed or not, as the connection broke meanwhile.
+    """Release the key if the connection broke during the claim, when it is unknown whether the claim was committed.
 
-    Nobody holds such a claim: without this, after a failover, retries would be refused until its lease ends.
+    Without this, retries after a failover would be refused until its lease ends.
     """
     try:
         yield

@@ -1,8 +1,8 @@
-"""`Idempotency-Key` of a request that does many pieces of work: each row of it has a record of its own.
+"""`Idempotency-Key` of a batch request: each row has its own record.
 
-The key's own record only says who works on the rows; whoever is gone loses it with a short lease. A row's record is
-written in the transaction that does the row. So a request that was cut off is done from where it stood, and no row of
-it twice.
+The record of the key itself only identifies the process that works on the rows; a process that dies loses it after a
+short lease. A row's record is written in the transaction that processes the row. An interrupted request therefore
+resumes where it stopped, and no row is processed twice.
 """
 
 from __future__ import annotations
@@ -78,21 +78,21 @@ WHERE account_id = %(account)s AND key = %(key)s AND claim = %(claim)s
 
 @dataclass(frozen=True, slots=True)
 class KeptRow:
-    """What is kept of a row: its answer, or the work that it stands for."""
+    """The stored result of a row: its response, or the id of the work it started."""
 
     status: int | None
     body: bytes | None
     resource_id: int | None
 
     def without_long_body(self) -> KeptRow:
-        """Return what is kept of a row that can be read from its resource."""
+        """Return the result without a body that is long and can be read from its resource."""
         is_long = self.body is not None and len(self.body) > MAX_KEPT_BYTES
         return KeptRow(None, None, self.resource_id) if is_long and self.resource_id is not None else self
 
 
 @dataclass(frozen=True, slots=True)
 class RowsClaim:
-    """The right to do the rows of one key. `is_known` says that somebody has had it before."""
+    """The right to process the rows of one key. `is_known` is true if the key was claimed before."""
 
     seal: Seal
     token: uuid.UUID
@@ -101,7 +101,6 @@ class RowsClaim:
 
     @property
     def account_id(self) -> int:
-        """Return whose key it is."""
         return self.seal.account_id
 
     def n_kept(self, n_rows: int) -> int:
@@ -116,7 +115,7 @@ class RowsClaim:
         return n_kept
 
     def kept(self, indexes: Sequence[int]) -> dict[int, KeptRow]:
-        """Return what is kept of rows, by index."""
+        """Return the stored results of rows, by index."""
         if not self.is_known:
             return {}
         places = dict(zip(self._keys(indexes), indexes, strict=True))
@@ -142,7 +141,10 @@ class RowsClaim:
                 raise in_progress(1)
 
     def renew(self, seconds: float = LEASE_SECONDS) -> None:
-        """Hold the key for so long from now on; raise `in_progress` where another request has taken it over."""
+        """Extend the lease of the key by `seconds` from now.
+
+        Raise `in_progress` if another request has taken it over.
+        """
         with account_scope(self.account_id), connection.cursor() as cursor:
             cursor.execute(RENEW, self._values | {"lease": seconds})
             if not cursor.rowcount:
@@ -180,9 +182,9 @@ def claim_rows(*, account_id: int, key: str, fingerprint: bytes) -> RowsClaim:
 
 
 def claim_rows_of_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> RowsClaim | None:
-    """Claim the key that is made from a request of a client that counts its retries; a first try is always new work.
+    """Claim the key derived from a request of a client that counts retries; a first attempt is always new work.
 
-    Returns None for one while an equal request still runs: the caller wants both.
+    Returns None for a first attempt while an identical request is still running: the caller intends to run both.
     """
     key = f"{MADE_PREFIX}{actor} {fingerprint.hex()}"
     try:

@@ -1,7 +1,7 @@
-"""What is kept of an answer: sealed under the request that it answers, so that the database alone opens nothing.
+"""Stored responses: sealed under the request that they answer, so that the database alone cannot reveal them.
 
 The key of the seal is derived (HKDF) from the caller's raw key, the digest of the request, and the account. None of
-them is stored: a record is found by digests, and opened by whoever sends the same request again.
+these is stored: a record is found by digests, and opened by a client that sends the same request again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 # Not ASCII, so that no key that a caller may send begins with it.
 MADE_PREFIX = "\u21bb "
-# JSON, CSV and text begin with other bytes: what begins with none of the versions was kept in plain by 0.2.
+# JSON, CSV and text begin with other bytes: a body without a version prefix was stored in plain text by 0.2.
 VERSION = b"\x01"
 NONCE_BYTES = 12
 MAX_KEPT_BYTES = 1024 * 1024
@@ -30,9 +30,9 @@ class Unopened(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a request finds its record by, and opens it with.
+    """The digests by which a request finds its record, and the key that opens it.
 
-    `plain_key` and `plain_fingerprint` are how versions before 0.3 kept the same request.
+    `plain_key` and `plain_fingerprint` identify the same request in records of versions before 0.3.
     """
 
     account_id: int
@@ -59,7 +59,9 @@ class Seal:
         return VERSION + nonce + self._cipher().encrypt(nonce, body, place.encode())
 
     def open(self, kept: bytes, place: str = "") -> bytes:
-        """Return the body that was sealed, or kept in plain by an earlier version; raise Unopened for another's."""
+        """Return the sealed body, or one stored in plain text by an earlier version; raise SealError for another
+        request's.
+        """
         if kept[:1] != VERSION:
             return kept
         nonce, sealed = kept[1 : 1 + NONCE_BYTES], kept[1 + NONCE_BYTES :]

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 
 class IdempotencyRecord(models.Model):
-    """What a POST with an `Idempotency-Key` answered, kept for 24 hours; written in the transaction of its work."""
+    """The response to a POST with an `Idempotency-Key`, stored for 24 hours; written in the transaction of its work."""
 
     account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, db_constraint=False)
     key = models.CharField(max_length=255, help_text="A digest of the caller's key.")

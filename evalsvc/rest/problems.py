@@ -122,7 +122,7 @@ def as_problem(exc: BaseException) -> Problem | None:
         case SuspiciousOperation() | UnicodeDecodeError():
             return Problem(code="bad_request")
         case OperationalError() | InterfaceError() | PoolTimeout() | RedisError():
-            log.warning("unavailable", exc_info=exc)
+            log.warning("service unavailable", exc_info=exc)
             return Problem(code="unavailable", headers={"Retry-After": "2"})
     return None
 
@@ -151,7 +151,7 @@ def exception_handler(exc: Exception, context: Mapping[str, object]) -> HttpResp
     """DRF's hook: a problem for what we know; a logged `internal_error` for what we do not."""
     problem = as_problem(exc)
     if problem is None:
-        log.error("unhandled", exc_info=exc)
+        log.error("unhandled exception", exc_info=exc)
         problem = Problem()
     return problem_response(problem)
 
@@ -167,7 +167,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler404. A path that is no route of ours is told the nearest one; an id that is none is missing."""
+    """Django's handler404. An unknown path gets a hint to the nearest route; an invalid id is reported as missing."""
     if isinstance(exception, Resolver404) and request.path.startswith("/v1/"):
         return problem_response(NotFound(path_hint(request.path)))
     return problem_response(NotFound())

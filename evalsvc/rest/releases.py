@@ -1,4 +1,4 @@
-"""What is given back once the database answers again: until then nobody can tell whether it has ever been taken."""
+"""Releases to retry once the database responds again: until then it is unknown whether the claim was committed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Releases:
                     self._waiting.appendleft((until, release))
                 return
             except Exception:
-                log.exception("something that was taken could not be given back")
+                log.exception("release failed")
 
 
 releases = Releases()

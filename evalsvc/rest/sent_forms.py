@@ -1,8 +1,7 @@
-"""A form of a page that is sent twice is done once: the second one learns where the first one has led.
+"""A page's form that is submitted twice is processed once: the second request is redirected like the first.
 
-The row is written first, in the transaction of the work: whoever sends the same form meanwhile waits at it, and goes on
-once that transaction has ended. A refused form leaves no row. Rows are kept for `KEPT_HOURS`, as those of
-`Idempotency-Key` are.
+The row is written first, in the transaction of the work: a concurrent request with the same form waits on it until that
+transaction ends. A rejected form leaves no row. Rows are retained for `KEPT_HOURS`, as those of `Idempotency-Key` are.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FORGET = "DELETE FROM rest_idempotencyrecord WHERE account_id = %(account)s AND 
 
 @dataclass(frozen=True, slots=True)
 class SentForm:
-    """One form as it was sent, known by a digest of all that it holds. Used inside the transaction of its work."""
+    """A submitted form, identified by a digest of its content. Used inside the transaction of its work."""
 
     account_id: int
     digest: str

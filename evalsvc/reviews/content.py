@@ -26,7 +26,7 @@ Kind = Review.Kind
 
 @dataclass(frozen=True, slots=True)
 class ShownScore:
-    """A score beside a text."""
+    """A score displayed with a text."""
 
     name: str
     value: float | None
@@ -36,7 +36,7 @@ class ShownScore:
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """One text to be judged; `config_id` says nothing to reviewers, and the views leave it out."""
+    """A text to review; `config_id` is for internal use and omitted from the reviewers' views."""
 
     text: str
     config_id: int | None = None

@@ -35,7 +35,7 @@ _shape = re.compile(r"rl_([a-z0-9]{16})\.([A-Za-z0-9_-]{43})")
 
 @dataclass(frozen=True, slots=True)
 class LinkHolder:
-    """Whoever came by a link."""
+    """The holder of a review link."""
 
     link_id: uuid.UUID
     public: str
@@ -76,7 +76,7 @@ def issue_link(
 
 
 def _new_name(review: Review, name: str) -> str:
-    """Return a name as it is kept. One that somebody else answers under is refused: two links would be one person."""
+    """Return the cleaned name. A name in use by another link is refused: two links would count as one person."""
     cleaned = clean_name(name.strip(), "/name")
     rows = ReviewLink.objects.filter(account=review.account_id, review=review, revoked_at=None)
     live = rows.filter(expires_at__gt=timezone.now()).values_list("name", flat=True)
@@ -112,12 +112,12 @@ def holder_of_token(token: str, *, review_id: uuid.UUID, address: str) -> LinkHo
 
 
 def seal_holder(holder: LinkHolder) -> str:
-    """Return what the holder's cookie says: which link it is of, signed for this review alone."""
+    """Return the value of the holder's cookie: the id of the link, signed for this review only."""
     return signing.dumps(holder.public, salt=_salt(holder.review_id), compress=False)
 
 
 def holder_of_cookie(cookie: str, *, review_id: uuid.UUID) -> LinkHolder | None:
-    """Return who holds a cookie of this review; None for a forged or foreign one, and once its link has ended."""
+    """Return the holder identified by a cookie of this review; None if it is forged, foreign or its link has ended."""
     try:
         public = signing.loads(cookie, salt=_salt(review_id))
     except signing.BadSignature:

@@ -16,7 +16,7 @@ MAX_REVIEWER = 200
 
 
 class Review(TenantModel):
-    """A question put to people about outputs, pairs, evaluations or spans. What is asked is frozen when it is made."""
+    """Questions to people about outputs, pairs, evaluations or spans. The questions are frozen at creation."""
 
     class Kind(models.TextChoices):
         OUTPUT = "output", "Outputs of an experiment"
@@ -45,7 +45,7 @@ class Review(TenantModel):
         indexes = (models.Index(fields=["account", "-created_at", "id"], name="ix_review_account"),)
         constraints = (
             models.CheckConstraint(condition=Q(n_answers__gte=1), name="ck_review_asks_somebody"),
-            # Not `IN`: PostgreSQL writes that otherwise once it has been restored, and a backup is held to what it was.
+            # Not `IN`: PostgreSQL rewrites that when a dump is restored, and a restored schema must equal the original.
             models.CheckConstraint(
                 condition=Q(kind="output") | Q(kind="pair") | Q(kind="evaluation") | Q(kind="span"),
                 name="ck_review_kind",
@@ -57,7 +57,7 @@ class Review(TenantModel):
 
 
 class ReviewItem(TenantRow):
-    """One thing to be looked at. It holds ids and no texts: what is deleted elsewhere is not kept here."""
+    """One item to review. It stores ids and no texts, so that no content of deleted resources is retained."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="items", db_index=False)
@@ -85,7 +85,7 @@ class ReviewItem(TenantRow):
 
 
 class ReviewAnswer(TenantRow):
-    """An item in somebody's hands, and then what they said. A place of an item is given to one person at a time."""
+    """A lease of an item, and then its answer. Each slot of an item is leased to one person at a time."""
 
     class Outcome(models.TextChoices):
         FIRST = "first", "First"
@@ -121,7 +121,7 @@ class ReviewAnswer(TenantRow):
 
 
 class ReviewLink(TenantModel):
-    """A door for somebody without an account: it opens the page of one review. Only an HMAC of its secret is stored."""
+    """Access without an account: a link opens the page of one review. Only an HMAC of its secret is stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="links")

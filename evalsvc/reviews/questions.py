@@ -1,4 +1,4 @@
-"""What a review asks: its criteria as they stood when it was made, and what people say about an item by them."""
+"""The questions of a review: a snapshot of its criteria, and the answers that people give to them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Question:
 
 
 def frozen(criteria: AnnotationCriteria) -> dict[str, Any]:
-    """Return a criteria as a review keeps it."""
+    """Return a criteria in the form that a review stores."""
     return {
         "id": str(criteria.pk),
         "name": criteria.name,
@@ -46,7 +46,7 @@ def frozen(criteria: AnnotationCriteria) -> dict[str, Any]:
 
 
 def questions_of(criteria: Sequence[Mapping[str, Any]]) -> list[Question]:
-    """Return the questions that a review keeps."""
+    """Parse the stored questions of a review."""
     return [
         Question(
             uuid.UUID(one["id"]),
@@ -65,9 +65,9 @@ def other_side(choice: str, *, is_swapped: bool) -> str:
 
 
 def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what is kept of the answers to all questions of an item; raise Invalid with pointers.
+    """Return the values to store for the answers to all questions of an item; raise Invalid with pointers.
 
-    Each question is answered once. A criteria is named by its id or its name.
+    Each question must be answered once. A criteria is identified by its id or its name.
     """
     known = {str(one.id): one for one in questions} | {one.name: one for one in questions}
     said: dict[str, Any] = {}
@@ -101,9 +101,9 @@ def value_of(question: Question, said: Mapping[str, Any]) -> Value:
 
 
 def together(question: Question, values: Sequence[Value]) -> Value:
-    """Return what several people say as one: the mean of numbers, the newest text, else what most have said.
+    """Combine several answers into one: the mean of numbers, the newest text, otherwise the most frequent answer.
 
-    Where no answer has more voices than each other one, the label has no score and says so.
+    On a tie for the most frequent answer, the label is without a score and has the text `no majority`.
     """
     if question.annotation_type == Type.CONTINUOUS:
         scores = [value.score for value in values if value.score is not None]

@@ -1,4 +1,4 @@
-"""What a review has found: how far people agree, where they do not, and what the items say of the rest."""
+"""The results of a review: agreement between people, disagreements, and estimates for the rest of the frame."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MEASUREMENTS: dict[str, Measurement] = {
 
 @dataclass(frozen=True, slots=True)
 class AskedRatings:
-    """What was said to one question: by item and reviewer, as names or numbers."""
+    """The answers to one question: by item and reviewer, as names or numbers."""
 
     criteria_id: str | None
     name: str
@@ -73,7 +73,7 @@ class QuestionAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEstimate:
-    """What the answers say of one number: a mean, or the share of one answer."""
+    """An estimate from the answers: a mean, or the proportion of one answer."""
 
     criteria_id: str | None
     name: str
@@ -100,7 +100,7 @@ class ReviewFindings:
 
 
 def findings_of(*, account: Account, review: Review) -> ReviewFindings:
-    """Return what a review has found; without a second answer to an item there is no agreement. Within the scope."""
+    """Compute the results of a review; agreement requires several answers per item. Within the scope."""
     progress = review_progress(account=account, review=review)
     items = ReviewItem.objects.filter(account=account, review=review, n_answered__gt=0)
     probabilities = dict(items.values_list("id", "probability"))
@@ -117,7 +117,7 @@ def findings_of(*, account: Account, review: Review) -> ReviewFindings:
 def alphas_of_reviews(
     *, account: Account, reviews: Sequence[Review]
 ) -> dict[uuid.UUID, list[tuple[str, AgreementFigure]]]:
-    """Return Krippendorff's alpha of each question of several reviews, as each review says it. One query."""
+    """Return Krippendorff's alpha of each question of several reviews, equal to that in each review. One query."""
     asked = [review for review in reviews if review.n_answers > 1]
     said: dict[uuid.UUID, list[ReviewAnswer]] = {review.pk: [] for review in asked}
     rows = ReviewAnswer.objects.filter(account=account, review_id__in=said, said__isnull=False)
@@ -133,7 +133,7 @@ def alphas_of_reviews(
 
 
 def ratings_of(*, account: Account, review: Review) -> list[AskedRatings]:
-    """Return what was said to each question that has countable answers. Within the account's scope."""
+    """Load the answers to each question that has countable answers. Within the account's scope."""
     return _ratings(review, list(list_answers(account=account, review=review)))
 
 
@@ -180,17 +180,17 @@ def agreement_of(asked: AskedRatings, *, seed: int) -> QuestionAgreement:
 
 
 def non_response(progress: Progress) -> float:
-    """Return the share of items that nobody has answered."""
+    """Return the proportion of items without an answer."""
     return 1 - progress.n_begun / progress.n_items if progress.n_items else 1.0
 
 
 def estimates_of(
     asked: AskedRatings, *, review: Review, progress: Progress, probabilities: Mapping[int, float]
 ) -> list[ReviewEstimate]:
-    """Return what a question's answers say of the rest: of each answer its share, of numbers the mean.
+    """Estimate the complete frame from a question's answers: the proportion of each answer, or the mean of numbers.
 
-    An item counts once: with several answers by their mean. Above MOST_UNANSWERED nothing is concluded, as those who
-    did not answer may have left out the hard items.
+    Each item counts once: several answers are averaged. Above MOST_UNANSWERED no estimate is made, since people who did
+    not answer might have left out the hard items.
     """
     if asked.measurement != "nominal":
         values = {item: [float(one) for one in said.values()] for item, said in asked.by_item.items()}

@@ -47,7 +47,10 @@ class Progress:
 
 
 def get_review(*, account: Account, id: uuid.UUID, lock: bool = False) -> Review:
-    """Return a review of the account; NotFound for missing and foreign. `lock` holds it for the transaction."""
+    """Return a review of the account; NotFound for a missing or foreign one.
+
+    `lock` locks the row for the transaction.
+    """
     rows = Review.objects.filter(account=account, id=id)
     review = (rows.select_for_update(no_key=True) if lock else rows).first()
     if review is None:
@@ -109,7 +112,7 @@ def list_items(*, account: Account, review: Review, status: str | None = None) -
 
 
 def list_answers(*, account: Account, review: Review, items: Sequence[int] | None = None) -> QuerySet[ReviewAnswer]:
-    """Return what people have said in a review, or about these items: by item, the first answer first."""
+    """Return the answers of a review, or to these items: by item, oldest first."""
     rows = ReviewAnswer.objects.filter(account=account, review=review, said__isnull=False)
     if items is not None:
         rows = rows.filter(item_id__in=items)
@@ -117,7 +120,7 @@ def list_answers(*, account: Account, review: Review, items: Sequence[int] | Non
 
 
 def review_progress(*, account: Account, review: Review, reviewer: str = "") -> Progress:
-    """Count what has been answered, and by this person; nobody's name is empty."""
+    """Count the answers of a review, in total and of this reviewer; an empty name matches no reviewer."""
     items = ReviewItem.objects.filter(account=account, review=review).aggregate(
         complete=Count("pk", filter=Q(n_answered__gte=review.n_answers)), begun=Count("pk", filter=Q(n_answered__gt=0))
     )
@@ -166,13 +169,13 @@ def has_review(*, account: Account, id: uuid.UUID) -> bool:
 
 
 def own_answer(*, account: Account, review: Review, reviewer: str, item_id: int) -> ReviewAnswer | None:
-    """Return what a person has said about an item, so that they can change it; None where they have not."""
+    """Return a reviewer's answer to an item, so that it can be changed; None if there is none."""
     rows = ReviewAnswer.objects.filter(account=account, review=review, item_id=item_id, reviewer=reviewer)
     return rows.filter(said__isnull=False).select_related("item", "review").first()
 
 
 def held_item(*, account: Account, review_id: uuid.UUID, reviewer: str, item_id: int, token: uuid.UUID) -> ReviewAnswer:
-    """Return the item that a person holds by this token; NotFound for any other."""
+    """Return the item leased to a reviewer under this token; NotFound for any other."""
     rows = ReviewAnswer.objects.filter(account=account, review_id=review_id, item_id=item_id, token=token)
     row = rows.filter(reviewer=reviewer).select_related("item", "review").first()
     if row is None:
@@ -181,7 +184,7 @@ def held_item(*, account: Account, review_id: uuid.UUID, reviewer: str, item_id:
 
 
 class _LinkOpens(Func):
-    """Whether the door would let in whoever holds the link with this public part."""
+    """Whether the link with this public part currently grants access."""
 
     function = "find_review_link"
     template = "EXISTS (SELECT 1 FROM %(function)s(%(expressions)s) WHERE revoked_at IS NULL AND expires_at > now())"

@@ -75,7 +75,7 @@ def create_review(*, account: Account, fields: ReviewFields, actor: str) -> Revi
 
 
 def close_review(*, account: Account, id: uuid.UUID, actor: str) -> Review:
-    """Let nobody answer any more, and end the links; what was answered stays. Closed again it stays as it is."""
+    """Close the review and revoke its links; existing answers remain. Closing it again changes nothing."""
     with account_scope(account.pk):
         review = get_review(account=account, id=id, lock=True)
         if Review.objects.filter(account=account, pk=id, closed_at=None).update(closed_at=Now()):

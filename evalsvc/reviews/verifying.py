@@ -1,4 +1,4 @@
-"""Recounts of reviews: what stands beside the rows that it is counted from."""
+"""Consistency checks of reviews: stored counts against the rows that they count."""
 
 from __future__ import annotations
 

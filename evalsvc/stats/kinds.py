@@ -1,6 +1,6 @@
-"""The kinds of metric: how the scores of single examples become one number, and what may be said of it.
+"""The kinds of metric: how the scores of single examples are combined to one number, and which claims it supports.
 
-A kind is an object. Whoever handles a metric asks its kind; nobody compares names. `KINDS` is the one list of them.
+A kind is an object. Code that depends on the kind calls its methods instead of comparing names. `KINDS` lists all.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from evalsvc.stats.formulas.finite import Ends, feasible
 
 
 class MetricKind:
-    """What every kind answers; here as a mean does, from which the kinds below differ.
+    """The interface of all kinds; the defaults are those of a mean, overridden by the kinds below.
 
     Attributes
     ----------
     name : str
-        As plans and answers say it.
+        The name in plans and responses.
     covers : str or None
-        What its number is of: ``new data`` where more examples would settle it, ``this set`` where only these have it.
-        None claims nothing, and has no interval.
+        What its number covers: ``new data`` if it converges with more examples, ``this set`` if it is specific to
+        these.
+        None for a kind without an interval.
     is_of_single_scores : bool
-        Whether each example has one number, in the metric's range if it declares one: then two configs differ by a
-        number on each example, what is missing has bounds, and bets can be made.
+        Whether each example has one number, in the metric's range if it declares one: only then do paired differences,
+        bounds under missing scores and betting intervals exist.
     takes_denominator : bool
-        Whether an output gives two numbers.
+        Whether each output gives two numbers.
     why_not_pairable : str or None
-        What follows the metric's name in the sentence that refuses to compare configs by it; None where they can be.
+        Completes the error message after the metric's name if configs cannot be compared by it; None if they can.
     why_no_strategy : str or None
-        The sentence that refuses every strategy; None where some fit.
+        The error message if no strategy applies; None if any does.
     stand_ins : mapping of str to str
-        Strategies that do not fit, and those that answer in their place.
+        Strategies that do not apply, and those used in their place.
     """
 
     name: ClassVar[str]
@@ -52,7 +53,7 @@ class MetricKind:
 
     @property
     def of_one_score(self) -> MetricKind:
-        """The kind whose number is that of one example on average: it may have an interval for new data."""
+        """The kind that averages the same scores per example: it can have an interval for new data."""
         return self
 
     def default_strategy(self, binary: bool) -> str | None:
@@ -69,11 +70,11 @@ class MetricKind:
         return sums.mean if sums.n else None
 
     def value(self, sums: Sums) -> float | None:
-        """Return the same as it is shown: a mean of equal scores is one of them, whatever rounding says."""
+        """Return the number for display: the mean of equal scores is exactly that score, without rounding error."""
         return sums.lowest if sums.is_flat else self.quotient(sums)
 
     def variance(self, sums: Sums) -> float:
-        """Return the variance, with n-1, that the standard error of the number goes by."""
+        """Return the variance, with n-1, for the standard error of the number."""
         return sums.variance
 
     def is_degenerate(self, sums: Sums) -> bool:
@@ -134,7 +135,7 @@ class Ratio(MetricKind):
         return "t"
 
     def check(self, sums: Sums, limits: Ends | None) -> None:
-        """Refuse nothing: a declared range is of the ratio, and the sums hold its numerators."""
+        """Accept any sums: a declared range applies to the ratio, and the sums are those of its numerators."""
 
     def quotient(self, sums: Sums) -> float | None:
         """Return the ratio; None over nothing."""
@@ -161,7 +162,7 @@ class Ratio(MetricKind):
 
 
 class Untyped(MetricKind):
-    """A number that is shown as it is: the mean so far, of which nothing is claimed."""
+    """A number displayed without an interval: the mean so far, without any claim."""
 
     name = "untyped"
     covers = None
@@ -170,7 +171,7 @@ class Untyped(MetricKind):
     why_no_strategy = "A metric without a type is shown as it is; no strategy applies to it."
 
     def default_strategy(self, binary: bool) -> None:
-        """Return nothing: it has no interval."""
+        """Return None: an untyped metric is displayed without an interval."""
 
 
 ALGEBRAIC, DISTRIBUTIVE, RATIO, UNTYPED = Algebraic(), Distributive(), Ratio(), Untyped()

@@ -128,10 +128,10 @@ class LogRecordAdmin(RecordAdmin):
 
     @admin.display(description="Log")
     def line(self, row: LogRecord) -> str:
-        """Return its number: bodies may be megabytes, and a list reads none."""
+        """Return the line's number, without reading the body: bodies can be megabytes long."""
         return str(row.id)
 
     @admin.display(description="Body")
     def text(self, row: LogRecord) -> SafeString | None:
-        """Show what was said."""
+        """Return the text of the message."""
         return document(row.body)

@@ -27,7 +27,8 @@ CONDITIONS = {
     "project_id": "project_name = ("
     "SELECT name FROM projects_project WHERE account_id = %(account)s AND id = %(project_id)s)",
 }
-# Newest first. Each portion begins below the last one, because the index still holds the rows that were just deleted.
+# Newest first. Each batch begins below the previous one, because the index still contains the rows that were just
+# deleted.
 DELETE = """
 WITH doomed AS (
   SELECT id FROM {table} WHERE account_id = %(account)s AND id < %(before)s AND {conditions}
@@ -41,7 +42,7 @@ SELECT count(*), min(id), (SELECT count(*) FROM gone) FROM doomed
 
 @dataclass(frozen=True, slots=True)
 class TelemetryDeletion:
-    """The result of a deletion: how many spans and logs were deleted, and whether all that matched are gone."""
+    """The result of a deletion: the numbers of deleted spans and logs, and whether all matches were deleted."""
 
     n: Mapping[str, int]
     done: bool
@@ -50,10 +51,10 @@ class TelemetryDeletion:
 def delete_traces(
     *, account: Account, filters: Mapping[str, object], actor: str, clock: Callable[[], float] = time.monotonic
 ) -> TelemetryDeletion:
-    """Delete the spans and the logs that meet all filters (keys of CONDITIONS), newest first.
+    """Delete the spans and the logs that match all filters (keys of CONDITIONS), newest first.
 
-    Ends after TIME_SECONDS with `done` false. Rows that arrive meanwhile may be left. Raises Problem `search_too_slow`
-    where no index serves the filters and there are too many rows to read. Call it outside a transaction.
+    Stops after TIME_SECONDS with `done` false. Rows that arrive meanwhile are possibly not deleted. Raises Problem
+    `search_too_slow` if no index serves the filters and there are too many rows to read. Call it outside a transaction.
     """
     if not filters:
         raise ValueError("a deletion of traces goes by at least one filter")

@@ -10,7 +10,10 @@ from evalsvc.tenancy.scope import NextId
 
 
 class Record(TenantRow):
-    """What spans and logs share. Ids sort by the time of arrival, which is what retention goes by."""
+    """Common base of spans and logs.
+
+    Ids sort by time of arrival, which retention is based on.
+    """
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     service_name = models.CharField(max_length=255, null=True)

@@ -49,7 +49,7 @@ LOG_COLUMNS = SHARED_COLUMNS | {
     "severity_text": "text",
     "body": "jsonb",
 }
-# What a column holds, where that is not what the row says.
+# SQL expressions for columns whose stored value differs from the row's value.
 WRITTEN = {"digest": "decode(digest, 'hex')", "occurred_at": "coalesce(occurred_at, statement_timestamp())"}
 
 
@@ -96,7 +96,7 @@ def _store(sql: str, account: Account, batch: RecordBatch) -> None:
 
 
 def prune_telemetry() -> dict[str, int]:
-    """Delete what is older than retention allows, as the system role, in portions; 0 days keep everything."""
+    """Delete rows older than the retention period in batches, as the system role; 0 days retain everything."""
     if not settings.RETENTION_TELEMETRY_DAYS:
         return {"spans": 0, "logs": 0}
     return {"spans": _prune("telemetry_span"), "logs": _prune("telemetry_logrecord")}

@@ -1,4 +1,4 @@
-"""Columns that Django has no field for: PostgreSQL's 64-bit transaction id, and exact sums."""
+"""Columns without a Django field: PostgreSQL's 64-bit transaction id, and exact sums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Func
 
 
 class XactField(models.Field):  # type: ignore[type-arg]
-    """The transaction that wrote the row (`xid8`): with a snapshot it says whether the row was visible then."""
+    """The transaction that wrote the row (`xid8`); with a snapshot it tells whether the row was visible then."""
 
     def db_type(self, connection: object) -> str:
         """Return the column's type."""

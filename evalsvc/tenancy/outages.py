@@ -1,12 +1,12 @@
-"""Failures of our own PostgreSQL and Redis that pass. They say nothing about the work that met them."""
+"""Transient failures of PostgreSQL and Redis, independent of the work that they interrupted."""
 
 from __future__ import annotations
 
 from django.db import Error, InterfaceError, OperationalError
 from redis import exceptions as redis_errors
 
-# What the server says of itself and not of what it was sent (SQLSTATE): no connection, rolled back for another, out of
-# room, in use, shutting down.
+# SQLSTATE classes for the state of the server, not for the statement: connection failure, rollback because of another
+# transaction, insufficient resources, object in use, shutdown.
 PASSING = ("08", "40", "53", "55", "57")
 
 
@@ -22,6 +22,6 @@ def is_outage(exc: Exception) -> bool:
 
 
 def is_refusal(exc: Error) -> bool:
-    """Return whether the server has answered that it does not take what it was sent, and will not the next time either."""
+    """Return whether the server has permanently rejected the statement, so that a retry is useless."""
     state = getattr(exc.__cause__, "sqlstate", None)
     return state is not None and state[:2] not in PASSING

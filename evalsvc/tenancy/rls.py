@@ -83,7 +83,7 @@ def revoke(table: str, privileges: str) -> Operation:
 
 
 def restrict_to_system(function: str, quote: Callable[[str], str]) -> Iterator[str]:
-    """Yield the statements that let nobody but the system role call a function (with its argument types)."""
+    """Yield the statements that allow only the system role to call a function (with its argument types)."""
     yield f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC"
     for alias, verb, preposition in (("default", "REVOKE", "FROM"), ("system", "GRANT", "TO")):
         if role_name(alias) and role_name(alias) != role_name("owner"):
@@ -91,7 +91,7 @@ def restrict_to_system(function: str, quote: Callable[[str], str]) -> Iterator[s
 
 
 def only_for_system(function: str) -> Operation:
-    """Return the operation that lets nobody but the system role call a function (with its argument types)."""
+    """Return the operation that allows only the system role to call a function (with its argument types)."""
 
     def forwards(editor: BaseDatabaseSchemaEditor) -> None:
         for statement in restrict_to_system(function, editor.quote_name):

@@ -42,7 +42,7 @@ class RoleRouter:
         return _role.get()
 
     def allow_relation(self, obj1: object, obj2: object, **hints: object) -> bool:
-        """All roles see one database, so any two rows may be related."""
+        """Return True: all roles use one database, so any two rows can be related."""
         return True
 
     def allow_migrate(self, db: str, app_label: str, **hints: object) -> bool:
@@ -56,7 +56,7 @@ def current_role() -> str:
 
 
 def current_account() -> int:
-    """Return the id of the account whose scope is in force. Raises LookupError outside of any scope."""
+    """Return the account id of the current scope. Raises LookupError outside of any scope."""
     if (found := _account.get()) is None:
         raise LookupError("no account's scope")
     return found[1]

@@ -1,4 +1,4 @@
-"""Cards of evaluators: what each reads, measures and misses, how right it was on named sets, and what it costs.
+"""Cards of evaluators: what each reads, measures and misses, how accurate it was on published sets, and its cost.
 
-`card` puts them together from what a family declares, what `texts` says in words, and the measured `figures`.
+`card` combines the declarations of a family, the descriptions in `texts`, and the measured `figures`.
 """

@@ -1,4 +1,4 @@
-"""The card of an evaluator: what it declares, what is said of it in words, and what was measured."""
+"""The card of an evaluator: its declarations, its description, and its measured figures."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def stem_of(id: str) -> str:
 
 
 def card_text(family: Family, spec: EvaluatorSpec) -> CardText:
-    """Return what is said of an evaluator in words: of this very id, of its stem, or of its family."""
+    """Return the description of an evaluator: the one for this id, for its stem, or for its family."""
     names = (spec.id, stem_of(spec.id), family.name)
     return next((family.cards[name] for name in names if name in family.cards), CardText())
 
@@ -192,7 +192,7 @@ def default_settings(family: Family, spec: EvaluatorSpec) -> Settings:
 
 
 async def asked_with(family: Family, spec: EvaluatorSpec) -> list[tuple[str, Question]]:
-    """Return what the evaluator asks, beside the profile with which it does: its default one, else each managed one."""
+    """Return the evaluator's questions with the name of their profile: the default, or else each managed one."""
     chosen = [one for one in family.managed_profiles if spec.default_profile in (None, one.name)]
     return [
         (profile.name, question)

@@ -37,7 +37,10 @@ class LabelledSet(Struct, frozen=True):
 
 
 class VerdictMetrics(Struct, frozen=True):
-    """Figures of verdicts; None where a set has no such rows: `fpr` of good ones that fail, `fnr` of bad that pass."""
+    """Metrics of verdicts; None where a set does not have such rows.
+
+    `fpr` is the rate of good samples that fail, `fnr` the rate of bad ones that pass.
+    """
 
     accuracy: Ends | None = None
     balanced_accuracy: Ends | None = None

@@ -30,17 +30,17 @@ FUNCTIONS = ("min", "max", *_ONE)
 
 
 class BadFormula(Exception):
-    """The formula cannot be read, or has no finite result for these grades; the message is half a sentence."""
+    """The formula is invalid, or does not have a finite result for these grades; the message is a sentence fragment."""
 
 
 Formula = Callable[[Mapping[str, float]], float]
 
 
 def parse_formula(text: str, names: frozenset[str]) -> Formula:
-    """Turn a formula over named grades into a function of them, or raise BadFormula.
+    """Compile a formula over named grades to a function of them, or raise BadFormula.
 
-    Known are numbers, the names, + - * / ^ (also written **), parentheses, and min max abs floor ceil exp sqrt log.
-    The function raises BadFormula where there is no finite result: division by zero, the root of a negative number.
+    Supported are numbers, the names, + - * / ^ (also written **), parentheses, and min max abs floor ceil exp sqrt log.
+    The function raises BadFormula where the result is not finite: division by zero, the root of a negative number.
     """
     if len(text) > MAX_CHARS:
         raise BadFormula(f"must be at most {MAX_CHARS} characters")

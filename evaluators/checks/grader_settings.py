@@ -1,4 +1,4 @@
-"""What is wrong with a definition of one of OpenAI's graders, said when the profile is saved."""
+"""Problems of a definition of one of OpenAI's graders, reported when the profile is saved."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ASKING: dict[str, JSONValue] = {
             "max_completions_tokens": {"type": "integer", "minimum": 1, "maximum": MAX_ANSWER_TOKENS},
         },
     },
-    # Whom to ask is ours to say: OpenAI's graders could ask OpenAI's models only.
+    # The connection is our own addition: OpenAI's graders could only use OpenAI's models.
     "connection": TEXT,
     "timeout_seconds": {"type": "number", "minimum": 1},
     "no_cache": {"type": "boolean"},
@@ -93,7 +93,7 @@ _NO_METEOR = (
 
 
 def grader_problems(settings: Settings, pointer: str = "") -> list[SettingsProblem]:
-    """List what keeps a grader definition from being run, each with a JSON pointer; empty when all is well."""
+    """List the problems that prevent a grader definition from being run, each with a JSON pointer."""
     return list(_problems(settings, pointer))
 
 

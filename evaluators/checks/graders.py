@@ -1,7 +1,7 @@
-"""OpenAI's graders, run here: string_check, text_similarity, multi, and what score_model and label_model ask.
+"""OpenAI's graders, run locally: string_check, text_similarity, multi, and the score_model and label_model questions.
 
-The service they were written for ends on 2026-11-30. Field names and verdicts follow its documentation; where that is
-silent, docs/openai-graders.md says what was chosen.
+The service that they were written for ends on 2026-11-30. Field names and verdicts follow its documentation;
+docs/openai-graders.md documents the choices made where that is silent.
 """
 
 from __future__ import annotations
@@ -96,7 +96,10 @@ def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
 
 
 def model_graders(settings: Settings, sample: Sample) -> list[ModelGrader]:
-    """List what `grade` will ask a model about the sample; nothing where the sample lacks what one of them reads."""
+    """List the questions that `grade` sends to a model about the sample.
+
+    Empty if the sample lacks a field that one of them reads.
+    """
     asking = [each for each in (settings, *members(settings).values()) if each.get("type") in ASKING]
     try:
         return [model_grader(each, sample) for each in asking]
@@ -105,12 +108,13 @@ def model_graders(settings: Settings, sample: Sample) -> list[ModelGrader]:
 
 
 def grade(settings: Settings, sample: Sample, ask: Ask | None = None) -> Outcome:
-    """Run a definition that has passed `grader_problems`. `ask` is needed where `asks_model` says so.
+    """Run a definition that has passed `grader_problems`. `ask` is required if `asks_model` is true.
 
-    `ask` may know no more than the answers to `model_graders`: of a `multi`, all are written before one is asked.
+    `ask` needs to answer only the questions of `model_graders`: for a `multi`, all questions are built before the first
+    is sent.
 
-    An output that lacks what the definition reads of it, for example because it is not JSON, gets 0; a row that lacks
-    it raises Unfilled.
+    An output without a part that the definition reads, for example because it is not JSON, scores 0; a row without such
+    a part raises UnfilledReference.
     """
     try:
         return _grade(settings, sample, ask)

@@ -1,4 +1,4 @@
-"""Reading JSON from texts that nobody vouches for."""
+"""Parsing of JSON from untrusted texts."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def verdict(passed: bool, because: str, *, spans: tuple[Span, ...] = (), **detai
 
 @dataclass(frozen=True, slots=True)
 class CheckKind:
-    """One type of check: the schema of its settings, what the schema cannot say, and how to run it."""
+    """One type of check: the schema of its settings, further validation, and the implementation."""
 
     schema: Mapping[str, JSONValue]
     problems: Callable[[Settings, str], Iterator[SettingsProblem]]

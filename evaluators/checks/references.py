@@ -1,4 +1,4 @@
-"""What `{{ item.… }}` and `{{ sample.… }}` in the graders of OpenAI's API stand for here."""
+"""References in the graders of OpenAI's API: `{{ item.… }}` and `{{ sample.… }}`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Reference:
 
 
 def parse_reference(token: str) -> Reference:
-    """Read what stands between the braces, or raise ValueError with what a `SettingsProblem` should say."""
+    """Parse the text between the braces, or raise ValueError with the message for a `SettingsProblem`."""
     match = _reference.fullmatch(token)
     if match is None:
         raise ValueError(f"names {{{{{token[:60]}}}}}, and only item.<name> and sample.<name> are known")
@@ -74,7 +74,7 @@ def _item(name: str, path: tuple[str | int, ...]) -> Reference:
 
 
 def resolve_reference(reference: Reference, sample: Sample) -> str:
-    """Return the text that a reference stands for. Raises Unfilled when there is no such part."""
+    """Return the text of a reference. Raises UnfilledReference if the sample does not have that part."""
     text = field_text(sample, reference.field)
     if not reference.is_json:
         return text
@@ -88,7 +88,7 @@ def resolve_reference(reference: Reference, sample: Sample) -> str:
 
 
 def fields_named(settings: Settings) -> set[Field]:
-    """Name the inputs that a definition's templates read, wherever in it they stand."""
+    """Return the inputs that a definition's templates read, at any depth."""
     return {each.field for each in _references(settings)}
 
 
@@ -115,7 +115,7 @@ def _references(settings: Settings) -> set[Reference]:
 def _references_in(text: str) -> set[Reference]:
     found = set()
     for token in tokens(text):
-        # Other texts, such as a label, may hold braces that mean nothing.
+        # Other texts, such as a label, can contain braces that are not references.
         with suppress(ValueError):
             found.add(parse_reference(token))
     return found

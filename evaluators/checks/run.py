@@ -59,7 +59,7 @@ TYPES = (*KINDS, *_COMPOSED)
 
 
 def check_problems(settings: Settings) -> list[SettingsProblem]:
-    """List what keeps a check, with all that it is composed of, from being run; empty when all is well."""
+    """List the problems that prevent a check, including its members, from being run; empty if it is valid."""
     if sum(1 for _ in _leaves(settings)) > MAX_CHECKS:
         return [SettingsProblem("/checks", f"must hold at most {MAX_CHECKS} checks in all")]
     with regexes.room_for_patterns():

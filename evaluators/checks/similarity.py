@@ -18,7 +18,7 @@ MAX_CHARS = 1_000_000
 
 
 def measure_similarity(measure: str, output: str, gold: str) -> float:
-    """Return how alike two texts are, 0 to 1. Raises CannotScore("input_too_long") where the work has no bound."""
+    """Return the similarity of two texts, 0 to 1. Raises CannotScore("input_too_long") where the work is unbounded."""
     found = MEASURES[measure](output, gold) if len(output) + len(gold) <= MAX_CHARS else None
     if found is None:
         raise CannotScore("input_too_long", "The two texts are too long to be compared by this measure.")

@@ -1,4 +1,4 @@
-"""What the checks of one's own have in common: whose text they read, and the texts that they compare with."""
+"""Shared parts of the checks: the input that they read, and the texts that they compare with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT: dict[str, JSONValue] = {"type": "string"}
 
 
 def field_of(settings: Settings) -> Field:
-    """Return the input that a check reads: the output, unless it says otherwise."""
+    """Return the input that a check reads; the output by default."""
     return FIELDS[str(settings.get("field", "output"))]
 
 
@@ -37,7 +37,7 @@ def filled(text: str, sample: Sample) -> str:
 
 
 def template_problems(text: str, pointer: str) -> Iterator[SettingsProblem]:
-    """Return what keeps a text from being filled."""
+    """Yield the references of a template that cannot be resolved."""
     yield from (SettingsProblem(pointer, problem) for problem in size_problems(text))
     for token in tokens(text):
         if token not in FIELDS:

@@ -145,13 +145,15 @@ class Custom(Family):
     )
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Say everything that is wrong with a check, its members and its schema included."""
+        """List all problems of a check, including those of its members and its schema."""
         if CRITERIA in settings:
             return criteria_problems(settings)
         return grader_problems(settings) if is_grader(settings) else check_problems(settings)
 
     def lane_of(self, settings: Settings) -> Lane:
-        """Ask a judge where the check is a question to one; use a worker where it needs the sentence model."""
+        """Return the judge lane for a check that queries a judge, the worker lane for one that needs the sentence
+        model.
+        """
         if CRITERIA in settings or (is_grader(settings) and asks_model(settings)):
             return Lane.JUDGE
         embeds = uses_embedding(settings) if is_grader(settings) else needs_model(settings)
@@ -183,7 +185,7 @@ class Custom(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Judge by the profile's criteria, as the family judge does, or run a grader that asks a model."""
+        """Evaluate by the profile's criteria, as the family judge does, or run a grader that queries a model."""
         if CRITERIA in settings:
             return await judge_criteria(sample, settings, gateway, explain=explain)
         asker = GraderAsker(gateway, settings)
@@ -206,7 +208,10 @@ def _as_json(settings: Settings) -> set[Field]:
 
 
 def _with_json(sample: Sample, settings: Settings) -> Sample:
-    """Put the JSON of what is no text where the check reads JSON: it is parsed again there, and never compared."""
+    """Replace values that are not text with their JSON in the fields that the check parses as JSON.
+
+    The check parses the JSON again; the text itself is never compared.
+    """
     if not sample.unread or not (fields := _as_json(settings) & set(sample.unread)):
         return sample
     texts = {field: json.dumps(sample.unread[field].value, ensure_ascii=False) for field in fields}
@@ -223,10 +228,10 @@ def _with_json(sample: Sample, settings: Settings) -> Sample:
 
 
 def _checked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
-    """Run a check; with several accepted answers once for each, of which the best counts.
+    """Run a check, once for each accepted answer; the best outcome counts.
 
-    One question to a model shows all of them, and marks to be found are wanted together. A check that looks for absence
-    must pass for each: the worst counts.
+    A question to a model contains all accepted answers, and highlights of all answers are expected together. A check
+    for absence must pass for every answer: the worst outcome counts.
     """
     outcomes = [_run(settings, each, ask) for each in _versions(settings, sample)]
     if len(outcomes) == 1:

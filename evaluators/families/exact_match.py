@@ -35,9 +35,9 @@ TOLERANCE = Decimal("0.000001")
 
 
 class ExactMatch(Family):
-    """Compare output and gold answer, in a way that the evaluator's id names.
+    """Compare the output with the gold answer, in the mode given by the evaluator's id.
 
-    So a stored score says how it was made, and no default can drift.
+    A stored score therefore documents how it was computed, and a changed default cannot affect it.
     """
 
     name = "exact-match"
@@ -96,9 +96,9 @@ class ExactMatch(Family):
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score 1 when output and an accepted answer agree in the evaluator's mode (strict when none is given), else 0.
+        """Score 1 if the output equals an accepted answer in the evaluator's mode (strict by default), else 0.
 
-        Of several accepted answers the first that agrees is told of, else the first.
+        The explanation refers to the first accepted answer that matches, or else to the first one.
         """
         said = sample.answer or AnswerText(sample.output or "")
         golds = sample.golds or (AnswerText(""),)

@@ -79,11 +79,11 @@ _BY_ANY = _with(
 
 
 class Judge(Family):
-    """Ask an LLM whether a sample meets the profile's criteria; two managed profiles only parse, and ask nobody.
+    """Evaluate a sample against the profile's criteria with an LLM; two managed profiles only parse the output.
 
-    The criteria are the account's own words and are trusted; the sample is not, and reaches the judge as data. The
-    score is the judge's, never more than the share of the requirements that it marked as met; or a rubric's, or a
-    label's.
+    The criteria are the account's own text and are trusted; the sample is not, and is passed to the judge as data. The
+    score is the judge's, limited to the proportion of the requirements that it marked as met; or that of a rubric or a
+    label.
     """
 
     name = "judge"
@@ -121,7 +121,7 @@ class Judge(Family):
         return super().check_settings(settings) if "check" in settings else criteria_problems(settings)
 
     def lane_of(self, settings: Settings) -> Lane:
-        """Parse within the request; ask an LLM on the judge lane."""
+        """Return the request lane for profiles that only parse, the judge lane for those that query an LLM."""
         return Lane.INLINE if "check" in settings else Lane.JUDGE
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
@@ -148,7 +148,7 @@ class Judge(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Ask an LLM. A sample without any text to judge is decided by `blank_output`, and nobody is asked."""
+        """Query an LLM. A sample without any text to judge is decided by `blank_output`, without a query."""
         if "check" in settings:
             return self.score(sample, settings, explain=explain)
         return await judge_criteria(sample, settings, gateway, explain=explain)

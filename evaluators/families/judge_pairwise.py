@@ -36,7 +36,7 @@ _SCORE_FROM: JSONValue = {
 
 
 class PairwiseJudge(Family):
-    """Ask an LLM which of two answers is better, in both orders; where the orders disagree it is a tie."""
+    """Compare two answers with an LLM, in both orders; if the orders disagree, the result is a tie."""
 
     name = "judge-pairwise"
     description = "Compares the output with a baseline's by criteria in plain words; asks an LLM of yours, twice."
@@ -89,12 +89,12 @@ class PairwiseJudge(Family):
         return [SettingsProblem("/criteria", "must say something")] if is_blank else []
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Refuse: without an LLM there is no score."""
+        """Raise an error: scoring requires an LLM."""
         raise CannotScore("not_configured", "A comparison needs an LLM to ask.")
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Ask an LLM twice; answers that are the same or blank are compared without it."""
+        """Query an LLM twice; identical or blank answers are compared without it."""
         criteria, threshold = str(settings.get("criteria", CRITERIA)), threshold_of(settings)
         return await judge_pair(sample, settings, gateway, criteria=criteria, threshold=threshold, explain=explain)

@@ -192,7 +192,7 @@ def _measure(metric: str, sample: Sample, settings: Settings) -> Measured:
 
 
 def _scoped(metric: str, sample: Sample, scope: str) -> Measured:
-    """Compare with the gold answers that stand where the answer must; with none of them, the answer is wrong."""
+    """Compare with the gold answers in the required scope; if there are none, the answer is wrong."""
     golds = sample.golds or ()
     chosen = in_scope(sample.answer or AnswerText(sample.output or ""), golds, scope)
     extra: dict[str, JSONValue] = {"answer_scope": scope, "n_in_scope": len(chosen)}

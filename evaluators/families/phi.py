@@ -1,4 +1,4 @@
-"""Protected health information: does the output speak of somebody's health?"""
+"""Protected health information: detects text about a person's health."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ EARLY = "early"
 
 
 class Phi(Family):
-    """Score 1 minus the chance that the output's worst passage is about the health of a person, by its meaning.
+    """Score 1 minus the probability that the output's worst passage is about the health of a person, by its meaning.
 
-    A logistic head over the small model's sentence vectors decides. Names and numbers that identify someone are listed
-    beside the score and do not move it; the words about the illness are never marked.
+    A logistic head over the small model's sentence vectors decides. Names and numbers that identify a person are listed
+    with the score and do not affect it; the text about the illness is never highlighted.
     """
 
     name = "phi"

@@ -51,10 +51,10 @@ _BY_JUDGE = EvaluatorSpec(
 
 
 class Pii(Family):
-    """Look for personal data: what has a checkable form, and in the broad variant also names and postal addresses.
+    """Detect personal data in a checkable format; the broad variant also detects names and postal addresses.
 
-    The score says where something was found and of which kind; the value itself is never repeated. A variant is an
-    evaluator of its own; all share the one profile, whose kinds count whatever the variant looks for by default.
+    The score reports the position and the kind of each finding; the value itself is never repeated. Each variant is a
+    separate evaluator; all share the one profile, whose kinds count regardless of the variant's defaults.
     """
 
     name = "pii"
@@ -136,10 +136,10 @@ class Pii(Family):
         return Lane.CPU if lane is Lane.INLINE and Entity.PERSON in _entities(settings) else lane
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score 0 when the output holds personal data of a kind that counts, else 1.
+        """Score 0 if the output contains personal data of a kind that counts, else 1.
 
-        Raises CannotScore("unsupported_language") where names count, nothing was found, and the text is in letters or,
-        since 2026-11-23, in a language that names are not known in.
+        Raises CannotScore("unsupported_language") if names count, nothing was found, and the text is in a non-Latin
+        script or, since 2026-11-23, in a language without support for names.
         """
         text, entities = sample.output or "", _entities(settings)
         find = find_entities if settings.get("rules") == ANY_SCRIPT else find_first_entities
@@ -152,7 +152,7 @@ class Pii(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Score 0 when a judge names personal data that the output holds. A blank output is not asked about."""
+        """Score 0 if a judge finds personal data in the output. A blank output is scored without a query."""
         text = sample.output or ""
         if not text.strip():
             return _score([], {}, explain)
@@ -184,7 +184,7 @@ def _entities(settings: Settings) -> tuple[Entity, ...]:
 def _with_persons(
     text: str, found: list[Finding], entities: Collection[Entity], *, is_first: bool
 ) -> tuple[list[Finding], Readable]:
-    """Add people's names to what was found, and say how much of the text was read for them."""
+    """Add people's names to the findings, and report how much of the text was searched for names."""
     if not any(map(str.isalpha, text)):
         return found, Readable({"person_chars_read": 0})
     reading = PlainText(text) if is_first else read(text)
@@ -203,7 +203,7 @@ def _with_persons(
     read_of: dict[str, JSONValue] = {"person_chars_read": n_chars}
     if is_first or any(one.entity in entities for one in every):
         return every, Readable(read_of)
-    # A name that is found is one in any language; that none is found says nothing outside English.
+    # A detected name counts in any language; the absence of names is meaningful only in English.
     told = as_readable(require_english(reading.words, "The output"), text, "The output")
     return every, Readable({**read_of, **told.extra}, told.doubt)
 

@@ -148,10 +148,10 @@ _SPECS = (
 
 
 class RagMetrics(Family):
-    """Compute the metrics of Tonic Validate, and Haystack's faithfulness and context relevance, with an LLM's help.
+    """Compute the metrics of Tonic Validate, and Haystack's faithfulness and context relevance, with an LLM.
 
-    Each verdict is a small question of its own with a yes or no, about one context or one statement; the arithmetic is
-    ours. What has no value for a sample is `not_applicable`, and never 0.
+    Each verdict is a separate yes/no question about one context or one statement; the arithmetic is ours. A metric that
+    is undefined for a sample is `not_applicable`, and never 0.
     """
 
     name = "rag-metrics"
@@ -191,13 +191,13 @@ class RagMetrics(Family):
         return tuple(dict.fromkeys(field for name in chosen for field in FIELDS[name]))
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Refuse: without an LLM there is no score."""
+        """Raise an error: scoring requires an LLM."""
         raise CannotScore("not_configured", "RAG metrics need an LLM to ask.")
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Compute the metric; raises CannotScore("not_applicable") where it has no value for the sample."""
+        """Compute the metric; raises CannotScore("not_applicable") if it is undefined for the sample."""
         signs = injection_signs(_scanned(sample, self.fields_for(settings)))
         if signs and fails_injection(settings):
             return failed_for_injection(signs, explain=explain)

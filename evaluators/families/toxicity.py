@@ -39,7 +39,7 @@ SENTENCES_AND_WINDOWS = "sentences-and-windows"
 
 @dataclass(frozen=True, slots=True)
 class _Worst:
-    """The worst window: how likely it is clean, where it stands, and what else is known."""
+    """The worst window: the probability that it is clean, its position, and further details."""
 
     clean: float
     span: Span
@@ -48,12 +48,12 @@ class _Worst:
 
 
 class Toxicity(Family):
-    """Score 1 minus the chance that the output's worst passage is offensive, by small models of English.
+    """Score 1 minus the probability that the output's worst passage is offensive, by small English models.
 
-    The evaluator's `variant` says which judge, and what it reads, so that one insult is not diluted by a long polite
-    answer: words alone, in overlapping windows; or sentence by sentence the mean of their logit and that of a head over
-    sentence vectors, which knows contempt without a slur; or sentences and windows both, without marks and disguises.
-    The moderation variant asks an endpoint instead.
+    The evaluator's `variant` selects the model and its units of text, so that one insult is not diluted by a long
+    polite answer: words alone, in overlapping windows; or, for each sentence, the mean of their logit and that of a
+    head over sentence vectors, which detects contempt without a slur; or both sentences and windows, without formatting
+    and disguises. The moderation variant calls an endpoint instead.
     """
 
     name = "toxicity"
@@ -144,7 +144,7 @@ class Toxicity(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Ask the moderation endpoint, which reads any language; an output with nothing in it is clean."""
+        """Call the moderation endpoint, which supports any language; an empty output is clean."""
         if not (sample.output or "").strip():
             return _wordless(explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)

@@ -31,9 +31,10 @@ MAX_PARAMS_CHARS = 4_096
 
 
 class Webhook(Family):
-    """Send the inputs to a server of the account, signed, and take its verdict.
+    """Send the signed inputs to a server of the account, and return its verdict.
 
-    The profile names the URL, so there is no managed one. What is sent, and what may be answered: docs/evaluators.md.
+    The profile contains the URL, so there is not any managed one. The request and the allowed responses are documented
+    in docs/evaluators.md.
     """
 
     name = "webhook"
@@ -95,7 +96,7 @@ class Webhook(Family):
     )
 
     def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
-        """Check the shape of the URL and that `params` is small; whether it may be called shows later."""
+        """Check the shape of the URL and the size of `params`; whether the URL is allowed is checked at the call."""
         return [*_url_problems(settings), *_params_problems(settings)]
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
@@ -110,9 +111,9 @@ class Webhook(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Post the inputs and read the verdict. Raises CannotScore and FailedForNow as `JudgeGateway.post` does.
+        """Post the inputs and parse the verdict. Raises CannotScore and FailedForNow as `JudgeGateway.post` does.
 
-        FailedForNow("bad_output") for an answer that is no verdict.
+        Raises FailedForNow("bad_output") for a response that is not a verdict.
         """
         found = await gateway.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
         answered = read_answer(found, output=sample.output or "")
@@ -144,7 +145,7 @@ class Webhook(Family):
 
 
 def _grades(sample: Sample) -> list[JSONValue]:
-    """Return one grade for each wanted passage; none when nobody has graded any."""
+    """Return one grade for each gold passage; empty if none is graded."""
     passages = sample.gold_contexts or ()
     if all(passage.relevance is None for passage in passages):
         return []

@@ -65,7 +65,7 @@ def only_declines(output: str, span: Span, question: str) -> bool:
 
 
 def is_bare_verdict(output: str) -> bool:
-    """Return whether an output without claims of its own says yes or no to the question."""
+    """Return whether an output without claims of its own answers the question with yes or no."""
     return not _BARE.isdisjoint(split_words(output)[:2])
 
 

@@ -64,7 +64,7 @@ def find_names(text: str, span: Span) -> list[tuple[Span, str]]:
 
 
 def negated(words: Sequence[str]) -> list[bool]:
-    """Return of each word whether a negation stands within the REACH words before it."""
+    """Return for each word whether there is a negation within the REACH words before it."""
     flags = [False] * len(words)
     if MAY_NEGATE.isdisjoint(words):
         return flags

@@ -1,4 +1,4 @@
-"""An index of the contexts, built once for a sample and asked for every sentence of the output."""
+"""An index of the contexts, built once for a sample and queried for every sentence of the output."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PASSAGE = 40
 
 
 class Evidence:
-    """What the contexts say: their words, word pairs and numbers, and which words stand near each other.
+    """The content of the contexts: their words, word pairs and numbers, and which words are near each other.
 
-    Adding a context only ever adds to what is found, and the order of the contexts changes nothing. Built in one pass;
-    a sentence of n words then costs n steps over one bit per passage.
+    Adding a context only ever adds matches, and the order of the contexts does not matter. Built in one pass; a
+    sentence of n words then costs n steps over one bit per passage.
     """
 
     def __init__(self, contexts: Iterable[str]) -> None:
@@ -54,12 +54,12 @@ class Evidence:
             for word in set(stems[start : start + PASSAGE // 2]):
                 self._halves[word].append(self._n_halves)
             self._n_halves += 1
-        # A half that nothing stands in keeps the passages of two contexts apart.
+        # An empty half separates the passages of two contexts.
         self._n_halves += 1
         return stems
 
     def has_number(self, plain: str) -> bool:
-        """Return whether a number, in its plain form, stands in a context in digits or as a word."""
+        """Return whether a context contains a number (in its plain form) in digits or as a word."""
         return plain in self.numbers or plain in self.words or f"{plain}th" in self.words
 
     def in_its_words(self, text: str) -> str:
@@ -73,7 +73,7 @@ class Evidence:
         return "".join([*parts, text[end:]])
 
     def missing_numbers(self, text: str, span: Span) -> tuple[Span, ...]:
-        """Return where numbers stand within a span that no context has."""
+        """Return the positions of the numbers within a span that no context contains."""
         missing = [where for where, plain in find_numbers(text, span) if not self.has_number(plain)]
         if not missing:
             return ()

@@ -1,4 +1,7 @@
-"""What kind of answer a question asks for, and whether a text has one: a name, a place, a date, a number."""
+"""Kinds of short answers: the kind that a question calls for, and whether a text has one.
+
+The kinds are a name, a place, a date or a number.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ _WORD_OF_PERSON = word_set("man woman men women people person president king que
 
 
 def asked_kind(question: str) -> AnswerKind | None:
-    """Return what kind of answer an English question asks for; None when its words do not tell."""
+    """Return the kind of answer that an English question calls for; None if its words do not determine it."""
     text = question[:_QUESTION_CHARS].lower()
     for kind, pattern in _ASKS:
         if pattern.search(text):
@@ -80,7 +83,7 @@ def has_kind(text: str, kind: AnswerKind, question: str) -> bool:
 
 
 def is_brief_answer(text: str, kind: AnswerKind | None, question: str) -> bool:
-    """Return whether a text may be the bare answer: a few words, of the kind that is asked for ("1998", "Yes")."""
+    """Return whether a text can be a short answer: a few words, of the requested kind ("1998", "Yes")."""
     words = split_words(text)
     if len(words) > SHORT:
         return False

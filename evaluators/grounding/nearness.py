@@ -1,4 +1,4 @@
-"""Whether a short answer stands where the contexts speak of what was asked: its words alone are often somewhere."""
+"""Proximity of a short answer to the question's words in the contexts: its words alone often occur somewhere."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Places = Mapping[str, Sequence[int]]
 
 
 def near_question(output: str, question: str, contexts: Iterable[str], evidence: Evidence) -> float | None:
-    """Return how near the answer's best word stands to the question's words in a context, on average, from 0 to 1.
+    """Return the average proximity of the answer's best word to the question's words in a context, from 0 to 1.
 
-    None where the answer is longer than SHORT or one of both has no content. More contexts never make it less.
+    None if the answer is longer than SHORT or either text is without content words. More contexts never reduce it.
     """
     words = split_words(output)
     asked = content_stems(split_words(question), evidence.stems, else_all=False)[:MAX_ASKED]
@@ -49,7 +49,7 @@ def _nearest(told: Sequence[str], asked: Sequence[str], context: str, stems: Ste
 
 
 def _places(context: str, stems: Stems) -> tuple[Places, Sequence[int]]:
-    """Return where each word stands, and the sentence of each place."""
+    """Return the positions of each word, and the sentence index of each position."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     sentence_of: list[int] = []
     for index, span in enumerate(split_sentences(context)):

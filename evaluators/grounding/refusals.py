@@ -50,8 +50,8 @@ _PATTERNS = (
     r"\A\W*(?:unknown|no\s+answer|no\s+idea|unanswerable|n/?a|(?:not|none)\s+(?:known|available|specified|mentioned"
     r"|stated|provided|given|found))\W*\Z",
 )
-# A word that ends so is in every refusal, and in few other sentences: looking for it first takes a tenth of the time.
-# In lower case, and without what stands before it, as both would make the search slow.
+# Every refusal contains a word with such an ending, and few other sentences do: searching for it first takes a tenth of
+# the time. In lower case, and without the preceding text, because both would make the search slow.
 _HINT = re.compile(
     r"(?:n['\u2019]?t|no|not|none|cannot|cant|unable|unsure|unknown|unanswerable|decline|refuse|lacks?|silent"
     r"|insufficient|n/?a|as\s+an?)\b"

@@ -67,7 +67,7 @@ def measure_nearness(
     chosen = _chosen(covered, texts)
     vectors = embed([asked, *(texts[index][slice(*span)] for index, span, _ in chosen)])
     found = [
-        # Added by fsum and not by a matrix product, whose last bits may depend on the batch.
+        # Summed with fsum instead of a matrix product, whose last bits can depend on the batch.
         Nearness(index, span, _clamped(math.fsum((vectors[0] * vector).tolist())), coverage)
         for (index, span, coverage), vector in zip(chosen, vectors[1:], strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Whether contexts hold an answer: its words when it is known, else a passage that speaks to the question."""
+"""Whether contexts contain an answer: its words if it is known, else a passage that addresses the question."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Sufficiency:
 
 
 def says_something(gold: str) -> bool:
-    """Return whether a gold answer has words that contexts could hold: a bare yes or no has none."""
+    """Return whether a gold answer has words that contexts could contain; a plain yes or no does not."""
     words = split_words(gold)
     return bool(words) and words not in (["yes"], ["no"], ["true"], ["false"])
 
 
 def support_of_gold(gold: str, question: str, evidence: Evidence) -> Sufficiency:
-    """Measure whether the contexts hold the gold answer's words, in order, together, and near the question's.
+    """Measure whether the contexts contain the gold answer's words, in order, together, and near the question's.
 
-    A gold answer must say something, and the work is linear in the texts. Reads any script.
+    The gold answer must not be empty of content. The work is linear in the length of the texts. Supports any script.
     """
     words = split_words(evidence.in_its_words(gold))
     stems = [evidence.stems[word] for word in words]
@@ -62,9 +62,9 @@ def support_of_gold(gold: str, question: str, evidence: Evidence) -> Sufficiency
 
 
 def question_in_contexts(question: str, contexts: Sequence[str]) -> Sufficiency:
-    """Measure whether some passage speaks to the question and has the kind of answer that it asks for, in English.
+    """Measure whether some passage addresses the question and has the kind of answer that it calls for, in English.
 
-    The passage may still not hold the answer: this is a guess that a gold answer makes unnecessary.
+    The passage does not necessarily contain the answer: this is a heuristic for samples without a gold answer.
     """
     found = measure_nearness(question, contexts, tokens=PASSAGE_TOKENS, overlap=PASSAGE_OVERLAP)
     cosine = max(window.cosine for window in found.windows)

@@ -44,10 +44,10 @@ LIFT = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a passage's support is made of, each between 0 and 1.
+    """The components of a passage's support, each between 0 and 1.
 
-    `words` is the share of words that stand in a context, `pairs` that of neighbours that are neighbours there too, and
-    `together` the share of different content words that one passage of the contexts has.
+    `words` is the proportion of words that occur in a context, `pairs` that of adjacent words that are adjacent there
+    too, and `together` the proportion of distinct content words that one passage of the contexts has.
     """
 
     words: float
@@ -62,7 +62,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class SentenceSupport:
-    """How far one sentence is supported, why, and where its unsupported numbers and names stand."""
+    """How far one sentence is supported, why, and the positions of its unsupported numbers and names."""
 
     span: Span
     value: float
@@ -75,7 +75,7 @@ class SentenceSupport:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The sentences that claim something, in their order. Without any there is nothing to ask for."""
+    """The sentences that make claims, in their order. Empty if nothing needs support."""
 
     sentences: tuple[SentenceSupport, ...]
     near_question: float | None = None
@@ -114,7 +114,7 @@ class Support:
 
 
 class _Words:
-    """One sentence's words, looked up once for all the windows that they stand in."""
+    """One sentence's words, looked up once for all windows that contain them."""
 
     def __init__(self, words: Sequence[str], evidence: Evidence) -> None:
         self._evidence = evidence
@@ -139,7 +139,7 @@ class _Words:
         paired = self._paired[start : start + WINDOW - 1]
         words = sum(known) / len(known)
         pairs = sum(paired) / len(paired) if paired else words
-        # No passage need be asked where even nothing together is enough.
+        # Skip the passages if the result reaches the limit even with nothing together.
         if (words + pairs) / 3 >= below:
             return None
         parts = Parts(words, pairs, self._together(start, start + WINDOW))
@@ -152,10 +152,10 @@ class _Words:
 
 
 def measure_support(output: str, evidence: Evidence, *, spans: Sequence[Span] | None = None) -> Support:
-    """Measure every sentence, or those of `spans`: the ones with content words or, where none has, all with words.
+    """Measure every sentence, or those of `spans`: those with content words or, if none, all with words.
 
-    Interjections ("Yes, sure!") are no words here, so there may be no sentence at all.
-    The work grows with the output and with the contexts, never with their product.
+    Interjections ("Yes, sure!") do not count as words, so the result can be empty. The work grows with the output and
+    with the contexts, never with their product.
     """
     measured = (_sentence(output, span, evidence) for span in (split_sentences(output) if spans is None else spans))
     found = [sentence for sentence in measured if sentence is not None]
@@ -198,7 +198,7 @@ def _sentence(output: str, span: Span, evidence: Evidence) -> SentenceSupport | 
     is_off = is_negation_off(words, evidence)
     value = parts.mean * _penalty(len(numbers), NUMBER_WEIGHT) * _penalty(len(names), NAME_WEIGHT)
     if is_off:
-        # A copied sentence with "not" put in has every word of a context, and says the opposite.
+        # A copied sentence with an inserted "not" has every word of a context, and the opposite meaning.
         value = min(value * NEGATION_FACTOR, _BELOW)
     return SentenceSupport(span, value, parts, any(map(_is_content, words)), numbers, names, is_off)
 
@@ -221,7 +221,7 @@ def _stems(name: str, evidence: Evidence) -> list[str]:
 
 
 def _penalty(n_unsupported: int, weight: float) -> float:
-    # By count and not by share: supported names beside it do not make an unsupported one better.
+    # By count instead of proportion: supported names in the same sentence do not make an unsupported one better.
     return 1 - weight * n_unsupported / (n_unsupported + 1)
 
 

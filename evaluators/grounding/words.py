@@ -1,4 +1,4 @@
-"""Words as they are compared: folded to a light stem, with function words told apart from content."""
+"""Words as they are compared: reduced to a light stem, with function words separated from content words."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _OF_SMALL_WORDS = {word: stem(word) for word in FUNCTION_WORDS}
 
 
 class Stems(dict[str, str]):
-    """Stems of the words met within one comparison, each computed once. Not kept longer: they are customers' words."""
+    """Cache of the stems within one comparison. Not retained longer, because the words are customers' data."""
 
     def __init__(self) -> None:
         super().__init__(_OF_SMALL_WORDS)
@@ -103,7 +103,7 @@ class Stems(dict[str, str]):
 
 
 class Words(dict[str, list[str]]):
-    """The words of sentences met within one comparison, each split once; not kept longer either."""
+    """Cache of the words of sentences within one comparison; not retained longer either."""
 
     def __missing__(self, sentence: str) -> list[str]:
         made = self[sentence] = split_words(sentence)

@@ -1,1 +1,1 @@
-"""Is an answer supported by its contexts, second version: what it claims, whether that stands there, and why not."""
+"""Hallucination detection, second version: an answer's claims, whether the contexts support them, and why not."""

@@ -35,7 +35,7 @@ _KINDS = {
 def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
     """Score an output by the words of its contexts.
 
-    Raises CannotScore("not_applicable") for a bare yes or no, whose truth no words of the contexts can tell.
+    Raises CannotScore("not_applicable") for a plain yes or no, which the words of the contexts cannot verify.
     """
     output, question = sample.output or "", sample.input or ""
     verdict, evidence = judge(output, question, sample.context_texts)
@@ -45,7 +45,7 @@ def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
     if not evidence.words:
         because = "The output makes claims, and no context has a word that could support them."
         return _plain(0.0, threshold, because if explain else None)
-    # Who says more is no short answer, and need not be split into words again.
+    # A longer output is not a short answer, and need not be split into words again.
     is_brief = bool(question) and len(output) <= MOST_OF_A_SHORT_ANSWER
     near = near_question(output, question, sample.context_texts, evidence) if is_brief else None
     value = _ranked(verdict.value, near)

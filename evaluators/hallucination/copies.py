@@ -1,7 +1,7 @@
-"""What an output's sentence has changed in the sentence of a context that it copies.
+"""Differences between an output's sentence and the context sentence that it copies.
 
-Both are laid side by side, with one slot for each name and each number. Slots that hold different things, and words put
-in, left out or exchanged between words that are the same, are changes; some of them turn what is said around.
+The two are aligned, with one slot for each name and each number. Slots with different contents, and words inserted,
+deleted or replaced between identical words, are changes; some of them reverse the meaning.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Block: TypeAlias = tuple[str, Sequence[Token], Sequence[Token]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that turns a sentence around: how, and where it stands in the output."""
+    """A change that reverses the meaning of a sentence: its kind, and its position in the output."""
 
     turn: Turn
     span: Span
@@ -166,7 +166,7 @@ class Copies:
         if said.key != NAME:
             return False
         left, right = set(told.words), set(said.words)
-        # A surname stands for the whole name: "Petrova" for "Anna Petrova", and also "Anna" where both are neighbours.
+        # A surname matches the full name: "Petrova" for "Anna Petrova", and also "Anna" if both are adjacent.
         related = left <= right or right <= left
         return not related and not any(pair in self._whole_names for pair in _between(left, right))
 
@@ -222,7 +222,7 @@ def _likeness(told: Sequence[Token], said: Sequence[Token], same: Sequence[Pair]
 
 
 def _may_be_copied(plain: Sequence[str], told: Container[str]) -> bool:
-    """Return whether enough plain words stand in a context's sentence; in which order is costly to tell."""
+    """Return whether a context's sentence has enough of the plain words; comparing their order is costly."""
     n_known = sum(key in told for key in plain)
     return n_known >= max(FEWEST_ALIKE, ALIKE * len(plain))
 
@@ -232,7 +232,7 @@ def _is_plain(token: Token) -> bool:
 
 
 def _is_moved(left: Token, right: Token, told: Sequence[Token], said: Sequence[Token]) -> bool:
-    """Return whether what stands in a slot comes from elsewhere, or has changed places, or stands there once too often."""
+    """Return whether the content of a slot is from elsewhere, was moved, or occurs once too often."""
     n_told = sum(token.words == right.words for token in told)
     n_said = sum(token.words == right.words for token in said)
     return n_said > n_told or any(token.words == left.words for token in said)
@@ -262,7 +262,7 @@ def _changed_runs(blocks: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block
 
 
 def _is_other_unit(before: Token, left_out: Sequence[str], put_in: Sequence[str]) -> bool:
-    """Return whether a unit behind a number was exchanged for a word that is no other way to write it."""
+    """Return whether the unit after a number was replaced by a word that is not a synonym."""
     if (
         before.key != NUMBER
         or len(left_out) != 1

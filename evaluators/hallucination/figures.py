@@ -19,7 +19,7 @@ from evaluators.hallucination.units import Unit
 
 
 class Basis(StrEnum):
-    """What a number of the output stands on."""
+    """The kind of support for a number of the output."""
 
     STATED = "stated"
     CONVERTED = "another unit"
@@ -78,7 +78,9 @@ class Figures:
                 self._units[Decimal(date.year)].add(None)
 
     def basis_of(self, quantity: Quantity, text: str, begins: int = 0) -> Basis:
-        """Return what a number of the output is supported by; it stands in the sentence `text`, which begins there."""
+        """Return the kind of support for a number of the output, in the sentence `text` that starts at offset
+        `begins`.
+        """
         known = self._units.get(quantity.value)
         if known is None and self._is_a_word(quantity):
             return Basis.STATED
@@ -93,7 +95,7 @@ class Figures:
         return Basis.OTHER_UNIT if known else Basis.NOTHING
 
     def has_date(self, date: Date) -> bool:
-        """Return whether the contexts have a date that says all of this one, or at least all its parts and no other."""
+        """Return whether the contexts contain a matching date, or at least all its parts and no contradicting date."""
         if any(date.fits(other) for other in self.dates):
             return True
         if any(self._contradicts(date, other) for other in self.dates):
@@ -168,11 +170,11 @@ def _is_year(quantity: Quantity) -> bool:
 
 
 def _rounds_to(exact: Decimal, said: Decimal) -> bool:
-    """Return whether a number rounds to what is said of it, at the last digit that is said and is not 0."""
+    """Return whether a number rounds to the stated one, at the last stated digit that is not 0."""
     if not exact or not said:
         return exact == said
     if exact == said:
         return True
     place = Decimal(1).scaleb(int(said.normalize().as_tuple().exponent))
-    # With one digit said, half a unit is up to a third of the number: that is no rounding any more.
+    # With one significant digit, half a unit is up to a third of the number: too much for rounding.
     return abs(exact - said) <= abs(said) / 10 and exact.quantize(place, ROUND_HALF_UP) == said

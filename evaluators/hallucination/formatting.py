@@ -11,8 +11,8 @@ from evaluators.base import Span
 from evaluators.text.table import CharTable
 
 _CITED = r"(?:doc(?:ument)?|source|context|passage|chunk|ref(?:erence)?|citation)s?"
-# In the order in which they are taken away; what stands between two letters goes without a gap: 2**4**0 is 240.
-# A look at one character comes first, as what follows takes ten times as long to fail.
+# In the order of removal; formatting between two letters is removed without a gap: 2**4**0 is 240. The lookahead for
+# one character comes first, because the alternatives after it take ten times as long to fail.
 _MARKS = re.compile(
     r"(?P<block>^(?:[ \t]*(?:```|~~~)[^\n]*$"  # the lines of a code fence
     r"|[ \t]*[|:-][ \t|:-]+$"  # the rule below a table's head
@@ -41,7 +41,7 @@ _LOOK_ALIKES = str.maketrans(
 )
 _FOREIGN_LETTER = re.compile(r"[\u0370-\u052f]")
 _FOREIGN = re.compile(r"\w*[\u0370-\u052f]\w*")
-# Marks that nobody sees. Vowels of Indian scripts are marks too, and stay.
+# Invisible marks. Vowels of Indian scripts are marks too, and are not removed.
 _UNSEEN = re.compile(r"[\u034f\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _PLAIN_SIGNS = {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2212": "-", "\u2010": "-", "\u2011": "-"}
 
@@ -54,14 +54,14 @@ class Plain:
     origins: Sequence[int] | None = None
 
     def in_source(self, span: Span) -> Span:
-        """Return where a part of the plain text stands in the source."""
+        """Return the position in the source of a part of the plain text."""
         if self.origins is None or span[0] >= span[1]:
             return span
         return self.origins[span[0]], self.origins[span[1] - 1] + 1
 
 
 def without_marks(text: str) -> str:
-    """Take formatting away where nobody asks for places in the source."""
+    """Remove formatting if positions in the source are not needed."""
     return without_formatting(text, with_places=False).text
 
 
@@ -109,7 +109,7 @@ _FOLDED = CharTable(_fold_char)
 
 
 def _in_latin(found: re.Match[str]) -> str:
-    """Write a word's look-alike letters in Latin where the word has Latin letters beside them."""
+    """Convert a word's look-alike letters to Latin if the word also has Latin letters."""
     word = found[0]
     folded = word.translate(_LOOK_ALIKES)
     return folded if folded.isascii() and any("a" <= char.lower() <= "z" for char in word) else word

@@ -109,7 +109,7 @@ _ATTRIBUTED = re.compile(
     rf"(?:{'|'.join(_TEXTS)})(?: (?:provided|given|above|supplied|you gave me|you provided))?,?\s",
     re.IGNORECASE,
 )
-# What the speaker thinks of it frames what is said, as long as something is said.
+# A hedge ("I think that ...") is a frame, provided that a statement follows.
 _HEDGED = re.compile(
     r"\W*(?:(?:yes|yeah|well|so|and|but)\W+)?i (?:(?:do|also|really|just|would) )?"
     r"(?:think|believe|guess|suppose|assume)(?: that)? (?=\w+ \w+ \w+ \w+)"
@@ -164,7 +164,7 @@ class Said:
 
 
 def without_opening(words: Sequence[str]) -> Sequence[str]:
-    """Leave out what a claim opens with before it says anything; a "no" belongs to what it says."""
+    """Remove the fillers that a claim opens with; a "no" is part of its content."""
     start = next((index for index, word in enumerate(words) if word not in _SAID_BEFORE), len(words))
     return words[start:] if start else words
 
@@ -189,7 +189,7 @@ def find_claims(text: str, question: str, words: Words | None = None, *, known: 
 
 
 def speaks_of_itself(said: str, words: Sequence[str], known: Container[str]) -> bool:
-    """Return whether a claim is of the speaker ("I used to ski"), of whom the contexts say nothing."""
+    """Return whether a claim is about the speaker ("I used to ski"), whom the contexts do not mention."""
     about = [word for word in words if word in _SPEAKER]
     return bool(about) and not any(word in known for word in about) and _SPEAKING.search(said) is not None
 
@@ -212,7 +212,7 @@ def _why_idle(text: str, span: Span, words: Sequence[str], question: str, known:
 
 
 def _asks(sentence: str) -> bool:
-    """Return whether a sentence asks, and does not claim something first or wrap a claim: "Did you know that ...?"."""
+    """Return whether a sentence is a question, and neither follows nor wraps a claim ("Did you know that ...?")."""
     if _TAGGED.search(sentence):
         return False
     return len(sentence.split()) <= SHORTEST or _ASKING.match(sentence) is not None
@@ -270,7 +270,7 @@ def _after_opening(text: str, start: int, end: int) -> int | None:
 
 
 def _after_telling(piece: str, start: int) -> int | None:
-    """Return where the claim begins behind "the document says" and "the answer is", which need no comma."""
+    """Return where the claim begins after "the document says" or "the answer is", which need no comma."""
     attributed = _ATTRIBUTED.match(piece) or _HEDGED.match(piece)
     if attributed is not None:
         return start + attributed.end()

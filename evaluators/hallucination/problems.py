@@ -51,7 +51,7 @@ _TOO_SHORT_TO_TELL = 8
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A problem and where it stands."""
+    """A problem and its location."""
 
     problem: Problem
     span: Span
@@ -145,7 +145,7 @@ def is_english(words: Sequence[str]) -> bool:
 
 
 def _first_of_each_place(found: Sequence[Found]) -> list[Found]:
-    """Leave out what is said of a place that something else is said of: an unknown number is no moved one."""
+    """Drop findings that overlap an earlier one: an unknown number is not also reported as a moved number."""
     kept: list[Found] = []
     for each in found:
         start, end = each.span

@@ -64,13 +64,13 @@ _BEFORE = re.compile(
 _HAS_DIGIT = re.compile(r"\d")
 _POWER_AFTER = re.compile(r"[\s-](thousand|million|billion|trillion)\b", re.IGNORECASE)
 _LETTERS = {"k": 3, "m": 6, "b": 9}
-# The 19 of 2018-19 is a year, and said with it.
+# The 19 in 2018-19 is a year and is read as part of the range.
 _IN_A_SPAN = re.compile(r"\d{4}[-\u2013/]\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit, where one stands beside it."""
+    """A number with its unit, if it has one next to it."""
 
     span: Span
     value: Decimal
@@ -79,7 +79,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A date, or what is said of one; 0 is a part that is not said. `swapped` reads 3/4 the other way round."""
+    """A complete or partial date; a missing part is 0. `swapped` means that 3/4 can also be read in reverse order."""
 
     span: Span
     year: int
@@ -88,7 +88,7 @@ class Date:
     swapped: bool = False
 
     def fits(self, other: Date) -> bool:
-        """Return whether another date says everything that this one says."""
+        """Return whether the other date includes every part that this date states."""
         theirs = [(other.month, other.day)] + ([(other.day, other.month)] if other.swapped else [])
         mine = [(self.month, self.day)] + ([(self.day, self.month)] if self.swapped else [])
         year_fits = self.year in (0, other.year)
@@ -111,7 +111,7 @@ def find_dates(text: str, span: Span) -> list[Date]:
 
 
 def _patterns(text: str) -> Iterator[re.Pattern[str]]:
-    """Yield the patterns that may be found: the others take ten times as long to tell."""
+    """Yield the patterns that can match the text; testing the others would take ten times as long."""
     if _HAS_DIGIT.search(text) is None:
         return
     lowered = text.lower()
@@ -135,7 +135,7 @@ def _is_date(month: int, day: int) -> bool:
 
 
 def find_quantities(text: str, span: Span, dates: Sequence[Date] | None = None) -> list[Quantity]:
-    """Find the numbers within a span that stand in no date, in digits and spelled, with their units."""
+    """Find the numbers in a span that are not part of a date, in digits or spelled out, with their units."""
     found = [*_in_digits(text, span), *_spelled(text, span)]
     inside = [date.span for date in (find_dates(text, span) if dates is None else dates)] if found else []
     outside = (each for each in found if not any(start <= each.span[0] < end for start, end in inside))

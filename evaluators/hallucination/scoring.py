@@ -50,9 +50,9 @@ _FIRST_CODE = 0xE000
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence that claims something: where it stands in the output, its support, and what is wrong with it.
+    """A sentence that makes a claim: its location in the output, its support, and its problems.
 
-    `n_unheard` counts the content words, one after another, that no context has, where they are most.
+    `n_unheard` is the length of the longest run of consecutive content words that occur in none of the contexts.
     """
 
     span: Span
@@ -172,7 +172,7 @@ def judge(output: str, question: str, contexts: Sequence[str]) -> tuple[Verdict,
     said = find_claims(plain.text, question, looked_up.words, known=looked_up.evidence.words)
     found = (_claim(plain, span, looked_up) for span in said.claims)
     claims = tuple([claim for claim in found if claim is not None])
-    # "It does." says nothing beside a sentence that says what.
+    # "It does." adds nothing next to a sentence that states the claim in full.
     claims = tuple([claim for claim in claims if claim.has_content]) or claims
     asides = [span for span, why in said.idle if why in (Idle.QUESTION, Idle.OPINION)]
     supports = [_weighed(plain.text, span, looked_up) for span in asides]
@@ -237,7 +237,7 @@ def _whole(plain: Plain, span: Span, checked: Checked = NOTHING_WRONG) -> Claim:
 
 
 def _said_otherwise(text: str, checked: Checked, evidence: Evidence) -> list[Span]:
-    """Return where figures stand that are right though the contexts have not all of their words."""
+    """Return the spans of figures that are supported although the contexts lack some of their words."""
     return [where for where, _ in checked.derived] + [
         (start, end)
         for start, end in checked.dates
@@ -246,7 +246,7 @@ def _said_otherwise(text: str, checked: Checked, evidence: Evidence) -> list[Spa
 
 
 def _without(sentence: Sentence, left_out: Sequence[Span]) -> str:
-    """Leave out what is right and written in another way: its words need not stand in a context."""
+    """Blank out supported figures that are written in another way: their words do not have to occur in a context."""
     said, begins = sentence.said, sentence.span[0]
     for start, end in left_out:
         said = said[: start - begins] + " " * (end - start) + said[end - begins :]

@@ -64,7 +64,7 @@ _OPPOSITES = frozenset(
 
 
 def turned(left_out: Sequence[str], put_in: Sequence[str]) -> Turn | None:
-    """Return how a sentence is turned in which words, in small letters, stand in the place of others."""
+    """Return how replacing some words of a sentence with others (all in lower case) changes its meaning, if it does."""
     return next(_turns(left_out, put_in), None)
 
 

@@ -67,12 +67,12 @@ UNIT_AFTER = re.compile(
     re.IGNORECASE,
 )
 """A unit right behind a number."""
-# One letter behind a number is a unit when it stands there without a gap: "5 s" and "5 m" are read, "5 A" is not.
+# A single letter after a number is a unit only if it follows directly: "5 s" and "5 m" are read, "5 A" is not.
 _WRITTEN_SMALL = frozenset("mgslhw")
 
 
 def unit_after(text: str, place: int) -> tuple[Unit | None, int]:
-    """Return the unit that stands at a place behind a number, and where it ends; None and the place without one."""
+    """Return the unit at a position after a number and the end of that unit, or None and the position itself."""
     found = UNIT_AFTER.match(text, place, min(len(text), place + 24))
     if found is None:
         return None, place

@@ -44,15 +44,15 @@ _BASES = {
 
 
 def explain(verdict: Verdict, threshold: float, language: str | None = None) -> str:
-    """Return in a few sentences what decided. The output's own words are not repeated, only where they stand.
+    """Explain the result in a few sentences, giving offsets into the output instead of quoting it.
 
-    `language` is what the output seems to be in, whatever it was read as.
+    `language` is the detected language of the output, regardless of the language it was read as.
     """
     besides = _besides(verdict) + _unseen(verdict, language)
     head = f"The support is {against(verdict.value, threshold)}"
     reasons = list(_reasons(verdict.claims))
     if reasons:
-        # The words may be all there: what is wrong keeps the support below the evaluator's own line by itself.
+        # All words might be present: the problems alone lower the support below the evaluator's own threshold.
         alone = (
             "" if threshold < THRESHOLD else f", for {'this decides' if len(reasons) == 1 else 'each decides'} alone"
         )

@@ -1,1 +1,1 @@
-"""What families share that ask an LLM for a verdict: prompts, readings, samples and the watch for injection."""
+"""Code shared by the families that query an LLM judge: prompts, readings, samples, and prompt injection checks."""

@@ -11,16 +11,16 @@ from evaluators.judging.readings import owed_as_well, usage_of
 
 
 class Asker:
-    """Ask for one sample, and remember the answers for the account of their cost."""
+    """Send the judge questions for one sample and record the answers for usage accounting."""
 
     def __init__(self, gateway: JudgeGateway, settings: Settings) -> None:
-        """Ask `gateway` as the effective settings say."""
+        """Send questions through `gateway` with the effective settings."""
         self._gateway = gateway
         self._settings = settings
         self._answers: list[Answer] = []
 
     async def ask_all(self, questions: Sequence[Question]) -> list[Answer]:
-        """Return the answers in order; equal questions are asked once, and one failure fails them all."""
+        """Return the answers in order; equal questions are sent once, and a single failure fails all of them."""
         distinct = list({(asked.prompt_id, asked.user): asked for asked in questions}.values())
         answers = await self._gateway.ask_all(distinct, self._settings) if distinct else []
         self._answers.extend(answers)
@@ -28,7 +28,7 @@ class Asker:
         return [found[asked.prompt_id, asked.user] for asked in questions]
 
     async def ask(self, question: Question) -> Answer:
-        """Ask one question."""
+        """Send one question and return its answer."""
         return (await self.ask_all([question]))[0]
 
     def usage(self) -> dict[str, JSONValue]:
@@ -43,7 +43,7 @@ class Asker:
 
 @contextmanager
 def owing(answers: Sequence[Answer]) -> Iterator[None]:
-    """Add what was answered before to what an error inside says was used; `answers` may grow inside."""
+    """Add the usage of earlier answers to an error raised inside the block; `answers` can grow inside the block."""
     try:
         yield
     except CannotScore as exc:

@@ -1,4 +1,4 @@
-"""Pictures and recordings that a judge may be shown, and what it is told of them."""
+"""Images and audio that can be sent to a judge, and their description in the prompt."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def media_read(settings: Settings) -> frozenset[str]:
 
 
 def listed(attached: Sequence[Attached]) -> list[str]:
-    """Return the attachments as the judge is told of them: never their addresses, which are somebody's words."""
+    """Describe the attachments for the judge, without their URLs, which are untrusted text."""
     return [f"{number}: {one.media_type}, attached to {one.usage}" for number, one in enumerate(attached, start=1)]

@@ -31,7 +31,7 @@ def _no_constant(name: str) -> str:
 
 
 def is_csv(text: str) -> bool:
-    """Return whether the text is a table: two or more rows of the same two or more columns, by comma, semicolon or tab."""
+    """Return whether the text is a table: at least two rows with the same number (two or more) of delimited columns."""
     return any(_is_table(text, delimiter) for delimiter in DELIMITERS if delimiter in text)
 
 

@@ -1,4 +1,4 @@
-"""Find phrases that are addressed to a judge, and not to the person who asked (prompt injection)."""
+"""Find phrases that are addressed to a judge instead of the user (prompt injection)."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _hidden = re.compile("[\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u
 
 
 def injection_signs(texts: Iterable[str]) -> list[str]:
-    """Name the kinds of judge-directed phrases that the texts hold; empty when none is there.
+    """Name the kinds of judge-directed phrases in the texts; empty if none are found.
 
-    It knows the marks of chat formats, and phrases of English and eleven other languages. It warns, and does not
-    protect: paraphrases and disguises are not found, and an honest text about judges may be.
+    Detects chat format markers and phrases in English and eleven other languages. This is a warning, not a protection:
+    paraphrased or disguised phrases are missed, and a legitimate text about judges can match.
     """
     found: set[str] = set()
     for text in map(_folded, texts):

@@ -1,4 +1,4 @@
-"""What text that speaks to its judge says in eleven languages besides English, by kind. Letters are folded before."""
+"""Judge-directed phrases in eleven languages besides English, by kind. Letters are expected to be folded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Questions to a judge in which the data cannot leave their place.
+"""Build judge questions whose data cannot escape into the instructions.
 
-What is evaluated comes from strangers; what it is judged by comes from the account. The first is written as JSON
-strings on one line each, between marks that carry a boundary nobody could know when the data were written. The second
-stands in the system message, and again after the data. No template language ever sees either.
+The evaluated data are untrusted; the criteria come from the account. The data are written as JSON strings, each on one
+line, between markers with a boundary that could not be known when the data were written. The criteria are placed in the
+system message, and again after the data. Neither is ever processed by a template language.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def texts_in(data: Data) -> list[str]:
 
 
 def literal(value: str | Sequence[str]) -> str:
-    """Write a text as a JSON string on one line, a list of them as a JSON list; neither can hold the boundary.
+    """Write a text as a JSON string on one line, or a list of texts as a JSON list; neither can contain the boundary.
 
-    Decoding gives back what was written, but for two halves of a surrogate pair side by side, which become the pair.
+    Decoding returns the original, except that two adjacent halves of a surrogate pair become the pair.
     """
     if not isinstance(value, str):
         return "[" + ", ".join(map(literal, value)) + "]"
@@ -112,7 +112,7 @@ def answer_schema(properties: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
 
 
 def strict_object(properties: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
-    """Describe an object of which every property is required, and no other allowed."""
+    """Describe an object in which every property is required and no others are allowed."""
     return {
         "type": "object",
         "properties": dict(properties),

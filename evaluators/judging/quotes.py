@@ -1,4 +1,4 @@
-"""Whether a quote really stands in the data: a cheap test of whether a judge has looked."""
+"""Check whether a quote occurs in the data: a cheap test of whether the judge has read them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _runs = re.compile(r"[^\W_]+")
 
 
 class Quotable:
-    """Texts that a judge may quote; `holds` says whether it did.
+    """The texts that a judge may quote; `holds` checks a quote against them.
 
-    Strictly, all but the spaces must agree. `loosely` forgives what models change when they copy: case, the forms of
-    quotation marks, dashes and digits, and words left out where the quote says so with dots.
+    Strictly, everything except spaces must match. `loosely` tolerates what models change when they copy: case, the
+    forms of quotation marks, dashes and digits, and omissions that the quote marks with dots.
     """
 
     def __init__(self, texts: Sequence[str], *, loosely: bool = False) -> None:
@@ -31,7 +31,7 @@ class Quotable:
         self._texts = tuple(map(_fold if loosely else _squeeze, texts))
 
     def holds(self, quote: str) -> bool:
-        """Return whether one of the texts holds the quote; nothing is no quote."""
+        """Return whether one of the texts contains the quote; an empty quote does not count."""
         if self._loosely:
             parts = [_fold(part) for part in _cuts.split(quote)]
             return _are_long(parts) and any(_in_order(parts, text) for text in self._texts)
@@ -40,12 +40,12 @@ class Quotable:
 
 
 def locate(quote: str, text: str) -> Span | None:
-    """Return where the text first holds the quote, letter for letter; None when it does not."""
+    """Return the span of the first exact occurrence of the quote in the text, or None."""
     return next(occurrences(quote, text), None)
 
 
 def occurrences(quote: str, text: str) -> Iterator[Span]:
-    """Yield where the text holds the quote, without overlaps; nothing is nowhere."""
+    """Yield the spans of the quote's exact, non-overlapping occurrences in the text; none for an empty quote."""
     wanted = quote.strip()
     start = text.find(wanted) if wanted else -1
     while start >= 0:
@@ -54,7 +54,7 @@ def occurrences(quote: str, text: str) -> Iterator[Span]:
 
 
 class Passages:
-    """Where a text holds passages, whatever their case and the marks and spaces between their letters and digits."""
+    """Locate passages in a text regardless of case and of the marks and spaces between letters and digits."""
 
     def __init__(self, text: str) -> None:
         """Read the text once, for any number of passages."""
@@ -65,7 +65,7 @@ class Passages:
         self._joined = "".join(runs)
 
     def find(self, passage: str) -> Iterator[Span]:
-        """Yield where the passage stands. It neither begins nor ends within a word or a number of ASCII characters."""
+        """Yield the spans of the passage. A match does not start or end inside a word or number of ASCII characters."""
         wanted = "".join(map(_lower, _runs.findall(_plain_digits(passage))))
         start = self._joined.find(wanted) if wanted else -1
         while start >= 0:
@@ -92,7 +92,7 @@ def _lower(run: str) -> str:
 
 
 def _plain_digits(text: str) -> str:
-    """Write the digits of all scripts as 0 to 9; the text keeps its length."""
+    """Convert the digits of all scripts to 0 to 9; the length of the text does not change."""
     return text if text.isascii() else _digits.sub(lambda found: str(unicodedata.digit(found[0])), text)
 
 

@@ -26,9 +26,10 @@ SCORE: JSONValue = {"type": "number", "minimum": 0, "maximum": 1}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one answer says. `extra` shows why; `spans` lie in the output; `label` is the chosen one, if any.
+    """The content of one answer.
 
-    `is_weighed`: the value is a mean by the probabilities of what might have been said.
+    `extra` has the reasons, `spans` refer to the output, and `label` is the chosen label, if any. `is_weighed`: the
+    value is a mean weighted by the probabilities of the possible answers.
     """
 
     value: float
@@ -41,9 +42,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One yes or no of a judge, and whether its quote stands in the data. `span` is where it stands in the output.
+    """A yes-or-no check by a judge, and whether its quote occurs in the data. `span` is its location in the output.
 
-    `overruled`: the judge said yes with a quote that stands nowhere, and `met` is no for that.
+    `overruled`: the judge answered yes with a quote that does not occur in the data, so `met` is false.
     """
 
     id: str
@@ -62,7 +63,7 @@ class Check:
 
 
 class Quoted:
-    """The data that a judge may quote, and what a yes is whose quote does not stand in them."""
+    """The data that a judge may quote, and the rule for a yes whose quote does not occur in them."""
 
     def __init__(self, texts: Sequence[str], output: str, settings: Settings) -> None:
         """Take the data as they were shown; `output` is where quotes get a position."""
@@ -159,7 +160,7 @@ def read_objects(data: Mapping[str, JSONValue], name: str) -> list[Mapping[str, 
 
 
 def unreadable(name: str) -> FailedForNow:
-    """Return the error for an answer that says nothing usable where `name` should be."""
+    """Return the error for an answer without a usable value for `name`."""
     return FailedForNow("bad_output", f"The judge's answer has no usable `{name}`.")
 
 
@@ -175,7 +176,7 @@ def usage_of(answers: Sequence[Answer]) -> dict[str, JSONValue]:
 
 
 def owed_as_well(exc: CannotScore, answers: Sequence[Answer]) -> None:
-    """Add what was answered before an error to what the error says was used: it is owed all the same."""
+    """Add the usage of answers received before an error to the usage in the error: it is charged all the same."""
     used = (exc.extra or {}).get("judge")
     parts = [answer.provenance for answer in answers] + ([used] if isinstance(used, dict) else [])
     if answers:
@@ -183,7 +184,7 @@ def owed_as_well(exc: CannotScore, answers: Sequence[Answer]) -> None:
 
 
 def spent(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
-    """Add up `provenance`. `cached` says that nothing was called; an unknown price makes the cost unknown."""
+    """Sum the `provenance` of answers. `cached` means that no call was made; an unknown price gives an unknown cost."""
     before = [part["original_usage"] for part in parts if "original_usage" in part]
     return {
         "connection": next((part["connection"] for part in parts if part.get("connection") is not None), None),

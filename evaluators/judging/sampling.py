@@ -1,4 +1,4 @@
-"""Ask once or several times, and make one score of what was said."""
+"""Query the judge once or several times and combine the answers into one score."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ async def judged(
     scanned: Sequence[str],
     explain: bool,
 ) -> Score:
-    """Score by one question, asked `n_samples` times; `scanned` are the texts in which injection is looked for.
+    """Score by one question, sent `n_samples` times; `scanned` are the texts checked for injection.
 
-    A sample that fails fails the evaluation: the mean of those that happened to succeed would be another score.
+    A failed sample fails the evaluation: the mean of only the successful ones would be a different score.
     """
     signs = injection_signs(scanned)
     if signs and fails_injection(settings):
@@ -56,13 +56,13 @@ async def judged(
 
 
 def failed_for_injection(signs: Sequence[str], *, explain: bool) -> Score:
-    """Return the score of text that speaks to the judge where the profile fails such text: 0, and nobody was asked."""
+    """Return the score for a text with injection when the profile fails such texts: 0, without a judge call."""
     because = f"The text speaks to its judge ({', '.join(signs)}), and the profile fails such text unread."
     return Score(0.0, False, because if explain else None, extra=injection_extra(signs))
 
 
 def injection_extra(signs: Sequence[str]) -> dict[str, JSONValue]:
-    """Return what `extra` says of injection."""
+    """Return the `extra` fields on injection."""
     return {"injection_suspected": bool(signs), **({"injection_signs": list(signs)} if signs else {})}
 
 
@@ -131,7 +131,7 @@ def _samples_extra(readings: Sequence[Reading], threshold: float) -> dict[str, J
 
 
 def _source_extra(settings: Settings, readings: Sequence[Reading]) -> dict[str, JSONValue]:
-    """Return what the score comes from, where the profile wants it by probabilities."""
+    """Return the source of the score if the profile requests a score from probabilities."""
     if not is_weighed(settings):
         return {}
     return {"score_source": "logprobs" if all(reading.is_weighed for reading in readings) else "samples"}

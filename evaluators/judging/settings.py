@@ -77,7 +77,7 @@ FALLBACK_TEMPERATURE = 0.7
 
 
 def is_weighed(settings: Settings) -> bool:
-    """Return whether the score is to come from the probabilities of what the judge may say."""
+    """Return whether the score is computed from the probabilities of the judge's possible answers."""
     return settings.get("score_from") == "logprobs"
 
 
@@ -94,7 +94,7 @@ def judge_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]
 
 
 def several_questions_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:
-    """Describe the settings of a judge that asks several different questions a score: each of them once."""
+    """Describe the settings of a judge that sends several different questions per score, each of them once."""
     return {
         "pass_threshold": {**THRESHOLD, "default": threshold},
         **ASKING,
@@ -120,7 +120,7 @@ def is_strict(settings: Settings) -> bool:
 
 
 def fails_unverified(settings: Settings) -> bool:
-    """Return whether a yes with a quote that stands nowhere counts as a no."""
+    """Return whether a yes with a quote that does not occur in the data counts as a no."""
     return settings.get("on_unverified", "fail" if is_strict(settings) else "flag") == "fail"
 
 

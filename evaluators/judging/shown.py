@@ -1,4 +1,4 @@
-"""The prompts of an evaluator, as they are asked: recorded from the questions about samples of placeholders."""
+"""The prompts of an evaluator, recorded from its questions about placeholder samples."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TEXTS: dict[str, JSONValue] = {
 
 
 async def shown_prompts(family: Family, settings: Settings) -> list[Question]:
-    """Return each prompt that the effective settings may ask, once; none where no judge is asked.
+    """Return each prompt that the effective settings can send, once; none if no judge is used.
 
-    Families write their questions by the sample: one with a gold answer, with several, and without any is shown.
+    Families build their questions from the sample, so samples with one, several, and no gold answers are recorded.
     """
     if family.lane_of(settings) is not Lane.JUDGE:
         return []
@@ -59,7 +59,7 @@ def _attachments(settings: Settings) -> dict[str, JSONValue]:
 
 
 class _Recorder:
-    """A judge that writes down what it is asked, and answers anything that fits."""
+    """A judge gateway that records its questions and returns placeholder answers that match the schema."""
 
     def __init__(self) -> None:
         self.questions: list[Question] = []
@@ -84,7 +84,7 @@ def _properties(schema: Mapping[str, JSONValue]) -> Mapping[str, JSONValue]:
 
 
 def _fitting(schema: JSONValue) -> JSONValue:
-    """Return a value that fits a strict schema, a yes where one is asked for: it leads to the most questions."""
+    """Return a value that satisfies a strict schema; booleans are true, which triggers the most questions."""
     if not isinstance(schema, Mapping):
         return None
     if isinstance(choices := schema.get("enum"), list):

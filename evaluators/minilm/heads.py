@@ -28,7 +28,7 @@ class Head:
 
     def logits(self, vectors: NDArray[np.float32]) -> list[float]:
         """Return the logarithm of each vector's odds to be of the bad class."""
-        # A sum of products and not `@`: a text's number may not depend on how many are asked about.
+        # A sum of products instead of `@`: the result for a text must not depend on the batch size.
         return [float(value) + self.intercept for value in (vectors * self.coefficients).sum(axis=1)]
 
 

@@ -55,9 +55,9 @@ def embedded(embeddings: Embeddings, ids: Sequence[int]) -> Array:
 
 
 def gelu(values: Array) -> None:
-    """Replace x by x times the normal distribution function at x; errors below 2e-6.
+    """Replace x by x times the normal distribution function at x; errors are below 2e-6.
 
-    That is max(x, 0) minus |x| erfc(|x| / sqrt 2) / 2, whose last term is smooth and gone beyond 5.
+    This is max(x, 0) minus |x| erfc(|x| / sqrt 2) / 2, whose last term is smooth and negligible beyond 5.
     """
     for start in range(0, len(values), MAX_ROWS):
         part = values[start : start + MAX_ROWS]

@@ -46,7 +46,7 @@ class Encoding(Protocol):
 
     @property
     def offsets(self) -> list[Span]:
-        """Return where each piece stands, in characters."""
+        """Return the character span of each piece."""
         ...
 
     @property
@@ -130,7 +130,7 @@ class Model:
         return _framed(self._encode(text[:MAX_CHARS]).ids)
 
     def _encode(self, text: str) -> Encoding:
-        # Half a pair cannot be handed over; what stands in for it has one character too, so that offsets stay.
+        # The tokenizer does not accept lone surrogates; the replacement is also one character, which preserves offsets.
         return self._tokenizer.encode(_lone_surrogate.sub("\ufffd", text), add_special_tokens=False)
 
 

@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-# Wheels of 1.32 report to their maker from a thread, unless this is set before they are imported. The lock holds an
-# earlier one, which does not; this is for those who install another.
+# Wheels of 1.32 send telemetry from a thread unless this is set before the import. The locked version is older and does
+# not; this covers installations with a newer one.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
@@ -26,7 +26,8 @@ class Part:
     """Some layers of the encoder. Several threads may run it at once."""
 
     def __init__(self, graph: bytes, weights: Mapping[str, Array]) -> None:
-        # Views of the mapped file: the runtime keeps a copy of the matrices, in its own layout, and no other.
+        # Views of the mapped file: the runtime makes its own copy of the matrices, in its own layout, and only that
+        # one.
         self._weights = {name: onnxruntime.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in weights.items()}
         options = _options()
         options.add_external_initializers(list(self._weights), list(self._weights.values()))
@@ -58,7 +59,7 @@ def load_session(file: WeightsFile) -> Encoder:
 
 
 def _options() -> onnxruntime.SessionOptions:
-    """One thread, which is the caller's, and no memory that is kept for the longest text so far."""
+    """Use only the caller's thread, and do not retain memory sized for the longest text so far."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL

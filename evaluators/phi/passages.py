@@ -21,11 +21,12 @@ MAX_RUNS = 64
 
 
 def pick_passages(text: str, *, alone: bool = False) -> tuple[list[Span], int]:
-    """Return the passages to read, and how many the text has; of too many, some spread evenly are read.
+    """Return the passages to read and how many the text has; if there are too many, an evenly spaced selection is
+    read.
 
-    Passages are windows that hold the whole text, and then the runs of sentences where a medical term and a reference
-    to a person meet: one clinical sentence is diluted by the others of its window. With `alone`, such a sentence is
-    read by itself too: it is diluted even by its neighbours.
+    Passages are windows that cover the complete text, followed by the runs of sentences with both a medical term and a
+    reference to a person: a single clinical sentence is diluted by the rest of its window. With `alone`, such a
+    sentence is also read separately, since even its neighbours dilute it.
     """
     spans, runs = windows(text), runs_of(text)
     runs += [each for each in sentences_alone(text) if each not in runs] if alone else []
@@ -44,16 +45,16 @@ def runs_of(text: str) -> list[Span]:
 
 
 def sentences_alone(text: str) -> list[Span]:
-    """Return the sentences that speak of a person and of medicine, and what stands behind a colon in one.
+    """Return the sentences with both a person and a medical term, and the text after a colon in such sentences.
 
-    None of a text of one sentence without a colon: that is read whole.
+    Returns an empty list for a single sentence without a colon, which is read as a unit anyway.
     """
     parts = [part for span in split_sentences(text) for part in (span, *_behind_colons(text, span))]
     return [span for span in parts if _is_suspect(text[slice(*span)])] if len(parts) > 1 else []
 
 
 def _behind_colons(text: str, span: Span) -> list[Span]:
-    # What stands before one may call it an example, a story or a form.
+    # The text before a colon might introduce an example, a story or a form.
     start, end = span
     return [(found.end(), end) for found in COLON.finditer(text, start, end) if end - found.end() >= SHORTEST]
 

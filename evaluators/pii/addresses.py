@@ -1,4 +1,4 @@
-"""Postal addresses: a house number beside a word for a street, boxes, postcodes behind a place, or what is called one.
+"""Postal addresses: house numbers with a word for a street, PO boxes, postcodes after a place, and labelled addresses.
 
 Every pattern repeats a bounded number of times.
 """

@@ -41,7 +41,7 @@ FIRST_STRUCTURED = tuple(entity for entity in STRUCTURED if entity in FIRST_KIND
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Personal data at half-open character offsets; the value itself is never kept."""
+    """Personal data at half-open character offsets; the value itself is never stored."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ def plain(text: str) -> str:
 
 
 def words_near(text: str, start: int, end: int, words: re.Pattern[str], *, before: int, after: int = 0) -> bool:
-    """Return whether a word of the pattern stands within so many characters of a span."""
+    """Return whether the pattern matches within the given number of characters before or after a span."""
     return bool(words.search(text[max(start - before, 0) : start]) or words.search(text[end : end + after]))
 
 

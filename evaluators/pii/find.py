@@ -15,8 +15,8 @@ from evaluators.pii.reading import read
 def find_entities(text: str, entities: Collection[Entity] = STRUCTURED) -> list[Finding]:
     """List personal data of these kinds in reading order, without overlaps, in any script.
 
-    Every recogniser runs even when its kind is not asked for: a card number is not a telephone number, also for
-    somebody who only looks for telephones. Names of people are not found here: see `evaluators.pii.person`.
+    Every recogniser runs even if its kind is not requested: a card number must not be reported as a telephone number
+    when only telephones are requested. Names of people are not covered here: see `evaluators.pii.person`.
     """
     reading = read(text)
     claims = _claimed((entity, find(reading)) for entity, find in RECOGNISERS.items())

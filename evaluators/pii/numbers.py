@@ -8,7 +8,7 @@ from functools import reduce
 
 _LUHN_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
-# First four digits from, to; lengths. The first range that holds wins.
+# Lowest and highest first four digits, and lengths. The first matching range applies.
 _CARD_RANGES: tuple[tuple[int, int, tuple[int, ...]], ...] = (
     (4000, 4999, (13, 16, 19)),
     (5100, 5599, (16,)),

@@ -36,7 +36,7 @@ MAX_WINDOWS = 96
 _BETWEEN = re.compile(r"[ \t.'\u2019-]{1,2}")
 _EMPTY_LINES = re.compile(r"\n[ \t]*\n")
 _CUT = re.compile(r"\n|[.!?][\"')]?\s|\s")
-# Part of how somebody is addressed, and not of the name.
+# Forms of address, which are not part of the name.
 _TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "madam", "doctor"})
 _loading = threading.Lock()
 
@@ -53,15 +53,15 @@ class NameHead:
         import numpy as np
 
         looks = np.array([self.looks[list(numbers)].sum() for numbers in features], np.float32)
-        # Sums of products, and not `@`: a word's chance may not depend on how many words are asked about.
+        # Sums of products instead of `@`: a word's probability must not depend on the batch size.
         logits = looks + (vectors * self.sense).sum(axis=1)
         return np.asarray(1 / (1 + np.exp(-np.clip(logits, -30, 30))), np.float32)
 
 
 def find_persons(text: str, taken: Sequence[Span] = (), *, blocks_apart: bool = False) -> tuple[list[Span], int]:
-    """Return where names stand, none of them in what is `taken`, and how many characters were read for them.
+    """Return the spans of names, none of them inside `taken`, and the number of characters that were read.
 
-    With `blocks_apart`, what empty lines part is read apart: an announcement above does not hide a name.
+    With `blocks_apart`, blocks separated by blank lines are read separately: text above a name does not hide it.
     """
     windows = list(_windows_to_read(text, blocks_apart=blocks_apart))
     spans: list[Span] = []
@@ -128,7 +128,7 @@ def _windows_of_blocks(text: str) -> Iterator[Span]:
 
 
 def _names(text: str, words: Sequence[Span], chances: NDArray[np.float32]) -> Iterator[Span]:
-    """Join neighbouring words that may belong to a name into names that hold at least one likely word."""
+    """Join adjacent words that could belong to a name into names with at least one likely word."""
     run: list[int] = []
     for index in range(len(words) + 1):
         goes_on = index < len(words) and chances[index] >= BESIDE and not _is_title(text, words[index])

@@ -1,4 +1,4 @@
-"""Telephone numbers: by shape, by a word beside them, or by the numbering plan of a country."""
+"""Telephone numbers: by shape, by a word next to them, or by the numbering plan of a country."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _BEFORE, _AFTER = 40, 12
 
 
 def find_phones(text: str) -> Iterator[Span]:
-    """Yield telephone numbers in a text whose digits are ASCII; spans may overlap."""
+    """Yield telephone numbers in a text whose digits are ASCII; spans can overlap."""
     for shaped in _NORTH_AMERICAN.finditer(text):
         yield shaped.span()
     candidates = [found for found in CANDIDATE.finditer(text) if may_be_phone(found.group())]
@@ -90,7 +90,7 @@ def find_phones(text: str) -> Iterator[Span]:
 
 
 def may_be_phone(written: str) -> bool:
-    """Return whether a number has as many digits as telephones have, and is no date, year, amount or the like."""
+    """Return whether a number has as many digits as a telephone number and is not a date, year, amount or similar."""
     n_digits = _count_digits(written)
     # Two groups of six digits in all are more often a house and a postcode.
     if not 6 <= n_digits <= 15 or (n_digits == 6 and not _THREE_PAIRS.fullmatch(written)):
@@ -99,7 +99,7 @@ def may_be_phone(written: str) -> bool:
 
 
 def _near_words(text: str) -> Callable[[int, int], bool]:
-    """Return a question: does a word that announces a telephone number stand just before or after this span?"""
+    """Return a predicate: does a word that announces a telephone number occur just before or after a span?"""
     spans = [found.span() for found in WORDS.finditer(text)]
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
 
@@ -120,7 +120,7 @@ def _count_digits(written: str) -> int:
 
 
 def _regions(written: str) -> tuple[str, ...] | None:
-    """Name the countries to ask about a number of this shape: () where it says its own, None for a shape of nobody."""
+    """Return the regions to check for a number's shape: () if it has a country code, None for an unknown shape."""
     if _PLUS.fullmatch(written) or _ABROAD.fullmatch(written):
         return ()
     return next((regions for shape, regions in _DIALLED if shape.fullmatch(written)), None)

@@ -25,16 +25,16 @@ _INVISIBLE = re.compile(
 _INVISIBLE_OR_MARK = re.compile(f"{_INVISIBLE.pattern}|[*_~`]")
 # Emphasis opens before a word and closes behind one; "12*12" and "first_name" have none.
 _EMPHASIS = re.compile(r"(?<![^\W_])(?<![*_~`])[*_~`]{1,3}(?=[^\s*_~`])|(?<=[^\s*_~`])[*_~`]{1,3}(?![^\W_]|[*_~`])")
-# There, whether a low line emphasises cannot be told from what stands around it.
+# Next to a mask, the surrounding characters cannot show whether an underscore marks emphasis.
 _BESIDE_MASK = re.compile(f"(?<={MASK})_+|_+(?={MASK})")
 
 
 @dataclass(frozen=True)
 class PlainText:
-    """One text in three spellings of the same length, character by character.
+    """One text in three variants of the same length, character by character.
 
-    `words` has digits, dashes, spaces and full-width forms in ASCII. `places` says where each of its characters stands
-    in the text; None where nothing was left out.
+    `words` has digits, dashes, spaces and full-width forms in ASCII. `places` maps each of its characters to a position
+    in the text; None if nothing was removed.
     """
 
     words: str
@@ -42,7 +42,7 @@ class PlainText:
 
     @cached_property
     def digits(self) -> str:
-        """Return `words` with the letters of other scripts masked: they may stand right beside a number."""
+        """Return `words` with the letters of other scripts masked, as they can be directly adjacent to a number."""
         if self.words.isascii():
             return self.words
         return _BESIDE_MASK.sub(lambda found: " " * len(found[0]), self.words.translate(_MASKED))
@@ -53,12 +53,12 @@ class PlainText:
         return self.words.replace("_", " ")
 
     def place(self, span: Span) -> Span:
-        """Return where a stretch of the reading stands in the text."""
+        """Convert a span of this reading to a span of the text."""
         start, end = span
         return span if self.places is None else (self.places[start], self.places[end - 1] + 1)
 
     def find(self, span: Span) -> Span:
-        """Return where a stretch of the text stands in the reading; the other way round than `place`."""
+        """Convert a span of the text to a span of this reading; the inverse of `place`."""
         start, end = span
         return span if self.places is None else (bisect_left(self.places, start), bisect_left(self.places, end))
 

@@ -56,7 +56,7 @@ _ETHEREUM = re.compile(r"(?<!\w)0x[0-9A-Fa-f]{40}(?!\w)")
 
 
 def find_emails(text: str) -> Iterator[Span]:
-    """Yield addresses whose domain ends in a word that no file name ends in."""
+    """Yield email addresses whose domain does not end in a file name extension."""
     for found in _EMAIL.finditer(text):
         if found[2].lower() not in _FILE_ENDINGS and not found[0].lower().startswith("git@"):
             yield found.start() + len(found[0]) - len(found[0].lstrip(".%+-")), found.end()
@@ -104,7 +104,7 @@ def find_passports(text: str) -> Iterator[Span]:
 
 
 def find_ip_addresses(text: str) -> Iterator[Span]:
-    """Yield addresses of machines; loopback, unspecified and broadcast ones name nobody."""
+    """Yield IP addresses; loopback, unspecified and broadcast ones are excluded, as they do not identify anyone."""
     for found in _IPV4.finditer(text):
         if _is_telling_address(found[0]) and not _is_version(text, *found.span()):
             yield found.span()
@@ -131,7 +131,7 @@ def find_wallets(text: str) -> Iterator[Span]:
             yield found.span()
 
 
-# The first to claim a stretch of text keeps it.
+# The first recogniser to match a stretch of text claims it.
 RECOGNISERS: dict[Entity, Callable[[str], Iterator[Span]]] = {
     Entity.EMAIL: find_emails,
     Entity.IBAN: find_ibans,
@@ -155,14 +155,14 @@ def _announced(text: str, start: int, end: int, words: re.Pattern[str]) -> bool:
 def _after_words(text: str, words: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Span]:
     for word in words.finditer(text):
         found = number.search(text, word.end(), word.end() + _WITHIN)
-        # `search` takes the border of its window for the end of the text; ask again without it.
+        # `search` treats the limit of its window as the end of the text; match again without the limit.
         whole = number.match(text, found.start()) if found else None
         if whole:
             yield whole.span()
 
 
 def _end_of(text: str, start: int, limit: int, n_chars: int) -> int | None:
-    """Return where the n-th character that is no space ends, if a word ends there too."""
+    """Return the end of the n-th non-space character, or None unless a word ends there too."""
     seen = 0
     for index in range(start, limit):
         seen += text[index] != " "

@@ -1,4 +1,4 @@
-"""Words of a text, and what their looks and neighbours say about names: no dictionary, only hashed features."""
+"""Split a text into words and compute hashed features of their form and neighbours, without a dictionary of names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 30
 
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Return where runs of letters and digits stand in a stretch of the text, in characters of the whole text."""
+    """Return the spans of runs of letters and digits in a part of the text, as offsets into the complete text."""
     return [found.span() for found in _WORD.finditer(text, start, len(text) if end is None else end)]
 
 
@@ -80,7 +80,7 @@ def _shape(word: str) -> str:
 
 
 def _kind(between: str) -> str:
-    """Name what stands beside a word, so that a sentence's first word is not taken for a name for its capital."""
+    """Classify the text next to a word, so that a capital at the start of a sentence is not taken for a name."""
     bare = between.strip(" ")
     if not between:
         return "edge"

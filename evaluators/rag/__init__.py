@@ -1,1 +1,1 @@
-"""What an LLM is asked about an answer that rests on retrieved texts, and the arithmetic of what it says."""
+"""Questions to an LLM about an answer based on retrieved texts, and the arithmetic on its answers."""

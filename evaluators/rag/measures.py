@@ -1,7 +1,7 @@
-"""The metrics themselves: Tonic Validate's, and two of Haystack's. Each is a mean of small verdicts.
+"""The metrics themselves: those of Tonic Validate, and two of Haystack. Each is a mean of small verdicts.
 
-What has no value raises CannotScore("not_applicable") and is not 0. The formulas and edge cases follow Tonic Validate
-6.2 and Haystack 3.4, but where a docstring says otherwise.
+A metric without a value raises CannotScore("not_applicable") instead of returning 0. The formulas and edge cases follow
+Tonic Validate 6.2 and Haystack 3.4, except where a docstring states a difference.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class RagValue:
 
 
 class Rag:
-    """One sample under measurement: what several metrics need is asked once."""
+    """One sample under measurement: a question shared by several metrics is sent once."""
 
     def __init__(self, sample: Sample, settings: Settings, asker: Asker) -> None:
-        """Blank contexts are left out: nobody can rely on them, and Haystack's and our other rules drop them too."""
+        """Drop blank contexts: an answer cannot rely on them, and Haystack and our other rules drop them too."""
         self.input = sample.input or ""
         self.output = sample.output or ""
         self.golds = sample.gold_texts or ("",)
@@ -89,9 +89,9 @@ class Rag:
         return [Statement(text, each.met, each.verified) for text, each in zip(texts, found, strict=True)]
 
     async def answer_similarity(self) -> RagValue:
-        """Return a number from 0 to 5, divided by 5. Both blank is 5, one blank is 0, and nobody is asked.
+        """Return a number from 0 to 5, divided by 5. Two blank texts score 5 and one scores 0, without a judge call.
 
-        Of several accepted answers the nearest counts: all are shown in one question.
+        Of several accepted answers the nearest counts: all of them are included in one question.
         """
         golds = [gold for gold in self.golds if gold.strip()]
         blank = [not self.output.strip(), not golds or (not self.output.strip() and len(golds) < len(self.golds))]
@@ -139,9 +139,9 @@ class Rag:
         return RagValue(float(found.met), because, {"quotes_verified": found.verified})
 
     async def retrieval_k_recall(self) -> RagValue:
-        """Return the relevant texts of the longer list that were retrieved over all its relevant ones.
+        """Return the proportion of the relevant texts in the longer list that were retrieved.
 
-        Texts are the same when every character is; repeats count once. Where none is relevant there is no recall:
+        Texts are equal if every character is; repeated texts count once. If none is relevant, recall is undefined:
         Tonic's version divided by zero.
         """
         if not self.top_k:
@@ -167,7 +167,7 @@ class Rag:
         return _supported(found, "statements", "statements are supported by the contexts")
 
     async def context_relevance(self) -> RagValue:
-        """Return 1 when the contexts together hold anything that the question needs, else 0."""
+        """Return 1 if the contexts together contain anything that the question needs, else 0."""
         contexts = self._some_contexts()
         _require(self.input, Field.INPUT)
         asked = questions.relevant_statements(self.input, contexts, self._settings)
@@ -195,7 +195,7 @@ async def overall(measures: Mapping[str, Callable[[], Awaitable[RagValue]]]) -> 
         try:
             values[name] = (await measure()).value
         except CannotScore as exc:
-            # Only what has no value is left out: an error of one metric is an error of their mean.
+            # Only metrics without a value are skipped; any other error of one metric is an error of the mean.
             if exc.code != "not_applicable":
                 raise
             absent.append(name)

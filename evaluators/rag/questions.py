@@ -50,7 +50,7 @@ _ANY_GOLD = " The GOLD ANSWER is a list of accepted answers: compare with the ne
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A yes or no, and whether its quote stands in the data; `verified` is None when nothing was quoted."""
+    """A yes or no, and whether its quote occurs in the data; `verified` is None without a quote."""
 
     met: bool
     verified: bool | None = None
@@ -66,7 +66,7 @@ class Statement:
 
 
 def relevance(asked: str, context: str, settings: Settings) -> Question:
-    """Ask whether one context helps to answer the question (retrieval precision, augmentation precision, k-recall)."""
+    """Build the question whether one context helps to answer (retrieval and augmentation precision, k-recall)."""
     return question(
         "rag-relevance/1",
         task="`met`: does the RETRIEVED CONTEXT hold information that helps to answer the USER INPUT? Being about the "
@@ -78,7 +78,7 @@ def relevance(asked: str, context: str, settings: Settings) -> Question:
 
 
 def containment(output: str, context: str, settings: Settings) -> Question:
-    """Ask whether the answer uses one context (augmentation accuracy, augmentation precision)."""
+    """Build the question whether the answer uses one context (augmentation accuracy, augmentation precision)."""
     return question(
         "rag-containment/1",
         task="`met`: does the MODEL OUTPUT state information that stands in the RETRIEVED CONTEXT, word for word or in "
@@ -91,7 +91,7 @@ def containment(output: str, context: str, settings: Settings) -> Question:
 
 
 def main_points(output: str, settings: Settings) -> Question:
-    """Ask for the main points of the answer (answer consistency)."""
+    """Build the question for the main points of the answer (answer consistency)."""
     return _covering_points(output, settings) if is_strict(settings) else _free_points(output, settings)
 
 
@@ -121,7 +121,7 @@ def _free_points(output: str, settings: Settings) -> Question:
 
 
 def derivability(statement: str, contexts: Sequence[str], settings: Settings) -> Question:
-    """Ask whether one statement follows from all contexts together (answer consistency)."""
+    """Build the question whether one statement follows from all contexts together (answer consistency)."""
     return question(
         "rag-derivability/1",
         task="`met`: can the whole STATEMENT be derived from the RETRIEVED CONTEXT, without knowledge from elsewhere? "
@@ -133,7 +133,7 @@ def derivability(statement: str, contexts: Sequence[str], settings: Settings) ->
 
 
 def consistency(output: str, contexts: Sequence[str], settings: Settings) -> Question:
-    """Ask whether everything in the answer is backed by the contexts (answer consistency, binary)."""
+    """Build the question whether the contexts back everything in the answer (answer consistency, binary)."""
     return question(
         "rag-consistency/1",
         task="`met`: true when all information in the MODEL OUTPUT can be derived from the RETRIEVED CONTEXT, false "
@@ -145,7 +145,7 @@ def consistency(output: str, contexts: Sequence[str], settings: Settings) -> Que
 
 
 def similarity(asked: str, golds: Sequence[str], output: str, settings: Settings) -> Question:
-    """Ask how much the answer means the same as the reference, from 0 to 5 (answer similarity)."""
+    """Build the question how similar in meaning the answer and the reference are, from 0 to 5 (answer similarity)."""
     return question(
         "rag-similarity/1",
         task="`score`: how near the MODEL OUTPUT comes in meaning to the GOLD ANSWER, as answers to the USER INPUT, "
@@ -159,7 +159,7 @@ def similarity(asked: str, golds: Sequence[str], output: str, settings: Settings
 
 
 def faithfulness(asked: str, output: str, contexts: Sequence[str], settings: Settings) -> Question:
-    """Ask for the statements of the answer and whether each is supported (faithfulness as Haystack defines it)."""
+    """Build the question for the answer's statements and their support (faithfulness as defined by Haystack)."""
     ask = _covering_statements if is_strict(settings) else _free_statements
     return ask(asked, output, contexts, settings)
 
@@ -196,7 +196,7 @@ def _free_statements(asked: str, output: str, contexts: Sequence[str], settings:
 
 
 def relevant_statements(asked: str, contexts: Sequence[str], settings: Settings) -> Question:
-    """Ask for the passages that bear on the question (context relevance as Haystack defines it)."""
+    """Build the question for the passages relevant to the input (context relevance as defined by Haystack)."""
     return question(
         "rag-relevant-statements/1",
         task="`relevant_statements`: copy from the RETRIEVED CONTEXT, letter for letter, the sentences that are needed "
@@ -243,7 +243,7 @@ def statements_of(answer: Answer, contexts: Sequence[str], settings: Settings) -
 
 
 def relevant_of(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Truth]:
-    """Read the relevant passages: one Truth each, which says whether it stands in the contexts."""
+    """Read the relevant passages, as one Truth each, which records whether the passage occurs in the contexts."""
     quotable = _quotable(contexts, settings)
     found = [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]
     return [each for each in found if _holds(each.met, each.verified, settings)]
@@ -254,7 +254,7 @@ def _quotable(texts: Sequence[str], settings: Settings) -> Quotable:
 
 
 def _holds(met: bool, verified: bool | None, settings: Settings) -> bool:
-    """Return whether a yes counts: with a quote that stands nowhere it is a no, where the profile says so."""
+    """Return whether a yes counts: the profile can reject one whose quote does not occur in the data."""
     return met and not (verified is False and fails_unverified(settings))
 
 

@@ -1,4 +1,4 @@
-"""Answers that ask back instead of answering: "Could you please clarify your question?"."""
+"""Answers that return a question instead of answering: "Could you please clarify your question?"."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _POLITE = word_set(
 
 
 def asks_back(output: str, question: str) -> bool:
-    """Return whether an output as a whole asks the user something, in common English wordings.
+    """Return whether an output as a whole is a question to the user, in common English wordings.
 
-    What answers first and asks then does not; nor does who was asked for questions.
+    An output that answers first and then poses a question is not, and neither is a reply to a request for questions.
     """
     spans = split_sentences(output)
     if _WANTS_QUESTIONS.search(question):
@@ -62,7 +62,7 @@ def asks_back(output: str, question: str) -> bool:
 def _is_asking(output: str, span: Span) -> bool:
     start, end = span
     found = _ASKS.search(output, start, end) if end - start <= MAX_CHARS else None
-    # Behind a colon or in quotes somebody else asks: "You could write: ...".
+    # After a colon or in quotes, the question is not the output's own: "You could write: ...".
     return found is not None and not _QUOTED.search(output, start, found.start())
 
 

@@ -1,4 +1,4 @@
-"""Whether a gold answer's words stand within one sentence of the contexts, with others between them."""
+"""Check whether a gold answer's words occur within one sentence of the contexts, with others between them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ IN_ORDER = 0.9
 
 
 def support_within_sentences(gold: str, question: str, contexts: Sequence[str], evidence: Evidence) -> Sufficiency:
-    """Measure as `support_of_gold`, and let a clause between the gold answer's words part them.
+    """Measure as `support_of_gold` does, but allow a clause between the gold answer's words.
 
-    "The bridge, which opened in 1932, is long" holds "The bridge opened in 1932".
+    "The bridge, which opened in 1932, is long" contains "The bridge opened in 1932".
     """
     found = support_of_gold(gold, question, evidence)
     pairs = float(str(found.parts["pairs"]))
@@ -40,9 +40,9 @@ def support_within_sentences(gold: str, question: str, contexts: Sequence[str], 
 
 
 def stands_in_one_sentence(gold: str, question: str, contexts: Iterable[str], stems: Stems) -> bool:
-    """Return whether one sentence has the content words in turn, wherever their order begins, and denies the same ones.
+    """Return whether one sentence has the content words in cyclic order and negates the same ones.
 
-    It also has half of the question's other words: those of a short answer stand in many a sentence.
+    It must also have half of the question's other words, since the words of a short answer occur in many sentences.
     """
     words = split_words(gold)
     wanted, denied = content_stems(words, stems), _denied(words, stems)
@@ -67,7 +67,7 @@ def _denied(words: Sequence[str], stems: Stems) -> set[str]:
 
 
 def _is_in_turn(wanted: Sequence[str], said: Sequence[str]) -> bool:
-    """Return whether the words follow each other, with any others between; who did what to whom is told by their order."""
+    """Return whether the words occur in order, with any others in between; their order shows who did what to whom."""
     n_turns = len(wanted) if len(wanted) < _MANY else 1
     return any(_follows([*wanted[start:], *wanted[:start]], said) for start in range(n_turns))
 

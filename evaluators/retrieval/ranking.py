@@ -1,8 +1,8 @@
 """Ranking metrics over retrieved passages, computed by ir-measures, and nDCG by its formula.
 
-Passages are matched by id where every one on both sides has an id, else by text, character for character. What has
-neither (no character that is not space) is dropped on both sides, and ranks close up. A passage that is retrieved twice
-keeps both ranks and is credited at the first.
+Passages are matched by id if every passage on both sides has one, else by text, character for character. Passages with
+neither an id nor a non-space character are dropped on both sides, and the ranks close up. A passage that is retrieved
+twice occupies both ranks and is credited at the first.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def ndcg(found: Ranked, k: int | None = None) -> float:
     Written out since trec_eval takes whole grades only.
     """
     grades = sorted((grade for grade in found.grades.values() if grade > 0), reverse=True)
-    # Grades are scaled first: a sum of very large ones has no end.
+    # Grades are scaled first, because a sum of very large ones overflows.
     highest = grades[0]
     ideal = math.fsum(grade / highest / math.log2(rank + 1) for rank, grade in enumerate(grades[:k], start=1))
     gained = math.fsum(grade / highest / math.log2(rank + 1) for rank, grade in found.hits if k is None or rank <= k)

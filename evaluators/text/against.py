@@ -1,4 +1,4 @@
-"""A score beside the threshold that it is held to, in words."""
+"""Format a score relative to the threshold that it is compared with."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def against(value: float, threshold: float) -> str:
 
 
 def beside(value: float, bound: float) -> str | None:
-    """Return a number with two decimals, or as many more as keep it on its side of a bound; None if it takes many."""
+    """Format a number with two decimals, or more to stay on its side of a bound; None if it takes too many."""
     texts = (f"{value:.{places}f}" for places in range(2, MOST_PLACES + 1))
     return next((text for text in texts if (float(text) >= bound) == (value >= bound)), None)

@@ -68,7 +68,7 @@ _TURN = re.compile(
     r"|কিন্তু|তবে",
     re.IGNORECASE,
 )
-# Words one of which is in every way to decline, where letters are Latin: most sentences have none, and are passed by.
+# One of these words occurs in every Latin-script refusal: most sentences have none and are skipped.
 _DENYING = frozenset(
     (
         *("pas", "ignore", "aucune", "nicht", "kein", "keine", "keinen", "keiner", "keinerlei", "ahnung"),
@@ -107,9 +107,9 @@ def declines_elsewhere(text: str) -> bool:
 
 
 def only_declines_elsewhere(sentence: str, words: Iterable[str], question: str) -> bool:
-    """Return whether a sentence with these words does no more than decline in a language other than English.
+    """Return whether a sentence with these words only declines, in a language other than English.
 
-    A figure, or a clause beside the one that declines, claims something unless it excuses or repeats the question.
+    A digit, or a clause besides the declining one, makes a claim unless the clause apologises or repeats the question.
     """
     if len(sentence) > MAX_CHARS or any(map(str.isdigit, sentence)):
         return False

@@ -1,6 +1,7 @@
-"""Which language is a text in? By its script, and within one script by its small words. It would rather not say.
+"""Detect the language of a text by its script and, within a script, by its function words.
 
-Thirty languages. A text too short, mixed, or in another language has no answer: a guess would be a score of nothing.
+Thirty languages. A text that is too short, mixed, or in another language returns None, since a guess would give a
+meaningless score.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ LANGUAGES = (*SUPPORTED, "vi", "el", "he", "ar", "fa", "hi", "th", "ja", "ko", "
 
 
 def detect_language(text: str) -> str | None:
-    """Return the ISO 639-1 code of a text's language, one of `LANGUAGES`; None where that cannot be said.
+    """Return the ISO 639-1 code of a text's language, one of `LANGUAGES`, or None if it cannot be determined.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def detect_language(text: str) -> str | None:
     text = unicodedata.normalize("NFC", text[:MAX_CHARS]).lower()
     scripts = Counter(script for char in text if (script := _script_of(char)))
     n_letters = scripts.total()
-    # A sign stands for a word in Chinese and Japanese, so two of them say as much as four letters.
+    # In Chinese and Japanese a character is about a word, so two of them count as much as four letters.
     if n_letters < MIN_LETTERS and not (n_letters >= MIN_LETTERS // 2 and set(scripts) <= set(_CJK)):
         return None
     if sum(scripts[script] for script in _CJK) >= MAIN_SCRIPT_SHARE * n_letters:
@@ -82,7 +83,7 @@ def _by_words(text: str) -> str | None:
     evidence: dict[str, float] = defaultdict(float)
     for word, n in Counter(_words(text)).items():
         for language in _owners().get(word, ()):
-            # A word of many languages says little about any of them. Said again and again it says little more.
+            # A word shared by many languages is weak evidence for each of them, and repetition adds little.
             evidence[language] += min(n, 3) / len(_owners()[word])
     for language, signs in SIGNS.items():
         evidence[language] += min(MOST_SIGNS, sum(text.count(sign) for sign in signs)) * 0.6

@@ -1,4 +1,4 @@
-"""Which language is a text in, of 176? Asks fastText's small model, from the file of an installed package."""
+"""Identify the language of a text among 176, using fastText's small model from an installed package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuse text that a model of English cannot read, and say which language it seems to be in."""
+"""Reject text that an English-only model cannot read, and report its detected language."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NO_PROSE = re.compile(
     r"`[^`\n]*`|\bhttps?:\S+|\bwww\.\S+|\S+@\S+|<[^<>\n]{1,300}>|&#?\w{2,8};|[@#$]\w+|[!-~]*[\d_/\\=][!-~]*"
 )
 _NO_WORD = re.compile(r"[^\w\s]|[\d_]")
-# Small words that stand in names and addresses as well, or are slang in English, say half as much.
+# Function words that also occur in names and addresses, or are English slang, have half the weight.
 _AMBIGUOUS = small_words("im dat da ya um no per de la le del van der den di du des el dos do das al en os as st")
 _ALSO_ENGLISH = small_words(
     "im dont cant aint wont thats yall u ur ya gonna gotta wanna got get gets lol lmao rt omg wtf bitch bitches fuck"
@@ -49,7 +49,7 @@ _ALSO_ENGLISH = small_words(
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What a text's language seems to be: an ISO 639 code, or None and the reason why it cannot be told."""
+    """The detected language of a text: an ISO 639 code, or None and the reason why it cannot be determined."""
 
     code: str | None
     chance: float | None = None
@@ -89,16 +89,18 @@ def require_readable(settings: Settings, *texts: tuple[str, str]) -> Readable:
 
 
 def as_readable(language: Language, text: str, what: str) -> Readable:
-    """Return what a score says of a text's language, as `require_english` found it; `what` names the text."""
+    """Return the score's fields for the text language returned by `require_english`; `what` names the text."""
     doubt = _DOUBTS.get(language.because or "") if any(map(str.isalpha, text)) else None
     return Readable({"language": language.as_json()}, f" {what} {doubt}" if doubt else "")
 
 
 def require_english(text: str, what: str) -> Language:
-    """Raise CannotScore("unsupported_language") for text in another language; `what` names it: `The output`.
+    """Raise CannotScore("unsupported_language") for text in another language; `what` names the text, e.g.
 
-    The error's `extra.language` says which language that is. Text whose language cannot be told passes, and what this
-    returns says so: `as_readable` makes of it what the score shows.
+    `The output`.
+
+    The error's `extra.language` reports the detected language. Text of undetermined language passes, and the return
+    value records that: `as_readable` converts it to the fields of the score.
     """
     text = in_latin(text)
     found = language_of(text)

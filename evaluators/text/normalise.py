@@ -20,7 +20,7 @@ _BETWEEN_DIGITS = re.compile(r"(?<=\d)[,:;'/](?=\d)")
 _UNSEEN = re.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
-# A private-use character stands in for the decimal point while punctuation goes.
+# A private-use character replaces the decimal point while punctuation is removed.
 _POINT = "\ue000"
 
 
@@ -36,10 +36,10 @@ def squad_normalise(text: str) -> str:
 
 
 def normalise_answer(text: str) -> str:
-    """Fold what does not change an answer: width, case, articles, punctuation, spacing.
+    """Normalise what does not change an answer: width, case, articles, punctuation, spacing.
 
-    Signs stay (`+ - % $`, currency, mathematics), and so does a point between digits: 3.14 is not 314. A step that
-    would leave nothing is skipped, so the answers "A" and "?" are still told apart from silence.
+    Signs remain (`+ - % $`, currency, mathematics), and so does a point between digits: 3.14 is not 314. A step that
+    would remove everything is skipped, so the answers "A" and "?" remain distinct from an empty answer.
     """
     folded = _fold(text)
     return _without_articles(_strip_punctuation(folded).split() or folded.split())

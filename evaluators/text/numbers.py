@@ -54,7 +54,7 @@ def first_number(text: str) -> Number | None:
 
 
 def sole_number(text: str) -> Number | None:
-    """Return the number that a text is, space, signs and a final point aside; None when it says anything else."""
+    """Return the number that makes up a text, apart from spaces, signs and a final point; None for other content."""
     folded = _fold(text)
     found = _NUMBER.search(folded)
     around = folded if found is None else folded[: found.start()] + folded[found.end() :]
@@ -78,7 +78,7 @@ def _fold_char(char: str) -> str:
     if digit is not None:
         return str(digit)
     folded = unicodedata.normalize("NFKC", char).translate(_LOOK_ALIKES)
-    # Superscripts and fractions are Unicode's own numbers, and x² does not hold a 2 of its own.
+    # Superscripts and fractions are separate numbers in Unicode, and x² does not contain a plain 2.
     return folded if len(folded) == 1 and not char.isnumeric() else char
 
 

@@ -1,4 +1,4 @@
-"""A passage as it is meant to be read: without marks, disguises and characters that nobody sees."""
+"""Read a passage as displayed: without markup, look-alike letters and invisible characters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unmarked(text: str) -> str:
     text = drop_unseen(html.unescape(text) if "&" in text else text)
     text = unicodedata.normalize("NFKC", text)
     text = _TAG.sub("", _LINK.sub(r"\1", text))
-    # What is quoted within a sentence is told of; what is nothing but a quotation is said.
+    # A quotation within a sentence is only mentioned; a text that consists of a quotation counts as stated.
     text = _QUOTED.sub(r"\1\2", _MARKS.sub(_mark, _LINE_MARK.sub("", text)))
     return _BLANKS.sub(" ", in_latin(_SPELLED.sub(_joined_letters, text))).strip()
 
@@ -55,7 +55,7 @@ def in_latin(text: str) -> str:
 
 
 def _mark(found: re.Match[str]) -> str:
-    # Between two words a mark holds them apart, elsewhere it holds nothing.
+    # A mark between two words separates them; any other mark is removed.
     return " " if found[0][0] in "_|" else ""
 
 

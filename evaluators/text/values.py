@@ -12,10 +12,10 @@ MAX_LITERAL = 400
 
 
 def same_value(one: AnswerText, other: AnswerText) -> bool:
-    """Return whether two answers, one of them at least a number or a boolean, are the same value.
+    """Return whether two answers, at least one of them a number or a boolean, have the same value.
 
-    42, 42.0 and the text "42" are the same; a boolean is no number, so true is not 1; a text that is no JSON number and
-    no JSON boolean is no value, so "forty-two" is not 42.
+    42, 42.0 and the text "42" are equal; a boolean is not a number, so true is not 1; a text that is neither a JSON
+    number nor a JSON boolean does not have a value, so "forty-two" is not 42.
     """
     left, right = typed_value(one), typed_value(other)
     if left is None or right is None or isinstance(left, bool) is not isinstance(right, bool):

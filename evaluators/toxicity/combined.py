@@ -1,4 +1,4 @@
-"""Sentences and windows together: a sentence hides no insult, and a window knows what a sentence stands in."""
+"""Combine sentences and windows: a sentence cannot hide an insult, and a window provides a sentence's context."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PER_DOUBLING = 0.1
 """What is taken off for each doubling of a text's length: the worst of many harmless passages looks worse."""
 ALONE = 0.75
 """What is taken off a sentence that decides by itself, whatever it stands in."""
-# What is quoted behind a colon somebody else has said.
+# Text after a colon might be a quotation of another speaker.
 _ANNOUNCED = re.compile(r"(?<=\w): (?=[^\W\d_])")
 
 
@@ -85,7 +85,7 @@ def _side_by_side(text: str) -> list[Span]:
 
 
 def _behind_colons(text: str, sentences: Sequence[Span]) -> list[Span]:
-    """Return what follows a clause that announces it: "An example for the course: ..." is no less rude for that."""
+    """Return the text after an announcing clause: "An example for the course: ..." is just as rude without it."""
     found = ((_ANNOUNCED.search(text, start, end), end) for start, end in sentences)
     return [(colon.end(), end) for colon, end in found if colon and end - colon.end() >= SHORTEST_SENTENCE]
 

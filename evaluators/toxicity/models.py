@@ -46,7 +46,7 @@ def meaning_logits(texts: Sequence[str]) -> list[float]:
 
 
 def to_logit(chance: float) -> float:
-    """Return log(p / (1 - p)), with p kept LOWEST_CHANCE away from 0 and 1."""
+    """Return log(p / (1 - p)), with p clipped to at least LOWEST_CHANCE from 0 and 1."""
     bounded = min(max(chance, LOWEST_CHANCE), 1 - LOWEST_CHANCE)
     return math.log(bounded / (1 - bounded))
 

@@ -28,10 +28,11 @@ def split_windows(text: str, span: Span | None = None) -> Iterator[Span]:
 
 
 def split_passages(text: str) -> list[Span]:
-    """Cut into sentences: even the others of a window can hide an insult among them, and each word is read once.
+    """Split into sentences: a window's other sentences can hide an insult. Each word is read once.
 
-    A short sentence is read with the one after it, and a long one in windows; a text of one sentence is its windows.
-    Of more than MAX_SENTENCES, some spread evenly are read beside windows of everything.
+    A short sentence is joined with the next one, and a long one is split into windows; a text of one sentence is split
+    into windows. Beyond MAX_SENTENCES, an evenly spaced selection is read, in addition to windows over the complete
+    text.
     """
     sentences = _joined(split_sentences(text))
     if len(sentences) < 2:
@@ -66,7 +67,7 @@ def worth_reading(chances: Sequence[float], most: int = MAX_READ) -> list[int]:
 
 
 def _at_spaces(text: str, start: int, end: int, within: Span) -> Span:
-    """Move a window's ends back to a space near by: half a word can be an insult that nobody wrote."""
+    """Move a window's bounds back to a nearby space, since half a word can be an insult by accident."""
     first, last = within
     return _space_before(text, start, first), end if end == last else _space_before(text, end, first)
 

@@ -17,7 +17,7 @@ PACKAGE = "profanity_check"
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """One of the models whose mean is the answer: a weight of each word, and a sigmoid over their sum."""
+    """One of the models that are averaged: a weight for each word, and a sigmoid over their sum."""
 
     weights: Sequence[float]
     intercept: float
@@ -50,7 +50,7 @@ class WordModel:
 
 
 def read_model() -> WordModel:
-    """Read both files of the package, without importing it. Raises ValueError where they hold another kind of model."""
+    """Read both files of the package without importing it. Raises ValueError if they contain another kind of model."""
     folder = _folder()
     vectorizer, model = (_read(folder / f"{name}.joblib") for name in ("vectorizer", "model"))
     _check(vectorizer)

@@ -1,4 +1,4 @@
-"""Read what an account's own server answers: every part is checked, and what does not fit is no score."""
+"""Read the response of an account's own server: every part is checked, and an invalid response gives no score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A verdict of somebody else's server, as far as it gave one: everything but the score is optional."""
+    """The verdict of an external server; every field except the score is optional."""
 
     score: float
     passed: bool | None = None
@@ -34,7 +34,7 @@ def read_answer(found: JSONValue, *, output: str) -> Answered:
     if not isinstance(found, dict):
         raise _bad("The answer must be a JSON object")
     if unknown := sorted(set(found) - set(KEYS)):
-        # Somebody else's text goes into a message: nothing that a log or the database does not like.
+        # Untrusted text goes into a message: replace characters that logs or the database cannot take.
         name = "".join(char if char.isprintable() else "\ufffd" for char in unknown[0][:40])
         raise _bad(f"The answer holds `{name}`; known are {', '.join(KEYS)}")
     passed = found.get("pass")
@@ -109,7 +109,7 @@ def _extra(value: JSONValue) -> Mapping[str, JSONValue]:
 
 
 def _is_storable(value: JSONValue) -> bool:
-    """Return whether the database can hold it: no NUL, no lone surrogate, no number beyond what JSON can say."""
+    """Return whether the database can store it: no NUL, no lone surrogates, no numbers outside the range of JSON."""
     if isinstance(value, str):
         return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
     if isinstance(value, float):

@@ -28,7 +28,7 @@ from evalsvc.tenancy.reading import KeyLocks
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: one key of one account. It stands where DRF expects a user."""
+    """An authenticated caller: an API key and its account. DRF stores it as `request.user`."""
 
     key: KeyRow
     account: Account
@@ -102,9 +102,10 @@ def unauthenticated(detail: str) -> Problem:
 
 
 def read_api_key(api_key: str, authorization: str) -> KeyText:
-    """Read the key from either header; raise `unauthenticated` for none, and for two that differ.
+    """Read the key from either header; raise `unauthenticated` if both lack one or the two differ.
 
-    Beside a key in `X-API-KEY`, an Authorization that holds no key of ours is somebody else's: a proxy's, for example.
+    Next to a key in `X-API-KEY`, an Authorization header without one of our keys is ignored: a proxy might have added
+    it.
     """
     scheme, _, text = authorization.partition(" ")
     bearer = text if scheme.lower() == "bearer" else ""
@@ -129,7 +130,7 @@ def _read_one(text: str) -> KeyText:
 
 def identify(text: KeyText) -> Caller | None:
     """Check a key against the cache, count the request, and read the row again if the account's epoch has moved."""
-    # However old: it says whose request is to be counted, and the count brings the epoch.
+    # An entry of any age will do: it identifies the account to count the request for, and the count returns the epoch.
     entry = _cache.find(text.public)
     if entry is None:
         return _identify_anew(text)

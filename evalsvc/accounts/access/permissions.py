@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class KeyScopePermission(BasePermission):
-    """A read key may call safe methods, and POSTs of views that say they only read (`reads = True`)."""
+    """Allow a read key to call safe methods, and POST on views that only read (`reads = True`)."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Return True, or raise `read_only_key`."""
@@ -32,6 +32,6 @@ def check_scope(caller: Any, request: Request | HttpRequest, view: APIView) -> N
 
 
 def check_write_scope(caller: Any) -> None:
-    """Raise `read_only_key` for a caller whose key may only read."""
+    """Raise `read_only_key` if the caller's key is read-only."""
     if caller.key.scope != ApiKey.Scope.WRITE:
         raise Problem(code="read_only_key")

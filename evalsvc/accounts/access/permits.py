@@ -1,8 +1,8 @@
-"""Several requests counted in one round trip to Redis, where an account calls a process often.
+"""Count several requests in one round trip to Redis when an account calls a process often.
 
-What the rate limiter answers holds for a twentieth of a second. Within it, requests of the account take permits that
-were counted together, with the epoch that came with them. Whoever moves an epoch waits as long, so that a change that
-has been answered is in force everywhere. See docs/adr/0041-permits-by-the-handful.md.
+A response of the rate limiter is valid for a twentieth of a second. Within that time, requests of the account take
+permits that were counted together and share one epoch. Bumping an epoch waits as long, so that an acknowledged change
+is in effect in every process. See docs/adr/0041-permits-by-the-handful.md.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def take_permit(account_id: int, *, rpm: int, monthly: int) -> Admission:
-    """Count a request by a permit that is held, or by the rate limiter. The limits only say how many to take."""
+    """Count a request with a cached permit, or through the rate limiter.
+
+    The limits only determine how many permits to take at once.
+    """
     now, clock = time.monotonic(), time.gmtime()
     held = _held.get(account_id)
     if held is not None and (admission := held.take(now, clock)):
@@ -109,7 +112,7 @@ def _take_more(
 
 
 def _wanted(held: Handful | None, now: float, rpm: int, monthly: int) -> int:
-    """Return how many requests are to be expected while an answer holds, as far as there is room for them."""
+    """Estimate how many requests will arrive while a response is valid, capped by the room under the limits."""
     if held is None or (since := now - held.taken_at) > FORGOTTEN_SECONDS:
         return 1
     expected = math.ceil(held.n_used * HELD_SECONDS / max(since, HELD_SECONDS / MOST))

@@ -136,11 +136,11 @@ _expected: BoundedCache[int, float] = BoundedCache(MAX_EXPECTED)
 
 
 def expect_repeats(account_id: int, *, seconds: int) -> None:
-    """Let every process know for so long that the account may repeat a call without a sign of it.
+    """Announce to every process, for `seconds`, that the account may repeat a call without marking it as a retry.
 
-    On return all of them do. Without Redis they all expect it. It is said for a while longer than was asked:
-    whoever says it again soon has nothing to do, and of those who do so later one says it anew, while it still
-    holds for the others.
+    On return every process has read it. Without Redis, every process assumes it. The flag is stored for longer than
+    requested: an early renewal does nothing, and a later one is written by one process while the flag is still valid
+    for the others.
     """
     now = time.monotonic()
     until = _expected.get(account_id)

@@ -1,9 +1,8 @@
-"""Django's sessions, read together with the person and their memberships: one statement says who asks for a page.
+"""Django's sessions, read together with the person and their memberships in one statement.
 
-Nothing is remembered from one request to the next, so an ended session, a person without rights and a removed member
-are refused at their next request. The statement finds the person by the note of the session
-(`signing_in/sessions.py`); what the session itself says decides, and where the two differ the person is read as Django
-reads them.
+Nothing is cached between requests, so an ended session, a person without rights and a removed member are refused at
+their next request. The statement finds the person through the tracked session (`signing_in/sessions.py`). The session's
+own data decide: if the two differ, the person is read as Django does it.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class SessionStore(DatabaseStore):
     _memberships: tuple[int, Memberships] | None = None
 
     def load(self) -> dict[str, Any]:
-        """Read the session, whose it is noted to be, and the accounts of that person."""
+        """Load the session, the person it is tracked for, and that person's accounts."""
         alias = current_role()
         row = _read(alias, self.session_key or "")
         if row is None:
@@ -68,7 +67,7 @@ class SessionStore(DatabaseStore):
         return self.decode(data)
 
     def get_expiry_age(self, **facts: Any) -> int:
-        """Return for how many seconds the session is good: anybody can begin one that is nobody's, so not for long."""
+        """Return the session's lifetime in seconds; without a person it is short, because anyone can start one."""
         seconds: int = super().get_expiry_age(**facts)
         return seconds if SESSION_KEY in self else min(seconds, NOBODYS_SECONDS)
 
@@ -80,9 +79,9 @@ class SessionStore(DatabaseStore):
         return min(until, facts.get("modification", timezone.now()) + timedelta(seconds=NOBODYS_SECONDS))
 
     def take_person(self) -> User | None:
-        """Hand out, once, the person whose session this is; None where Django has to decide who it is.
+        """Return the session's person, once; None if Django has to determine it.
 
-        These are the checks of `django.contrib.auth.get_user`.
+        The checks are those of `django.contrib.auth.get_user`.
         """
         claimed, backend, digest = (self.get(name) for name in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY))
         person, self._person = self._person, None
@@ -91,7 +90,7 @@ class SessionStore(DatabaseStore):
         return person if digest and constant_time_compare(digest, person.get_session_auth_hash()) else None
 
     def take_memberships(self, user: User) -> Memberships | None:
-        """Hand out, once, the memberships that were read with the session: whoever asks later may have changed them."""
+        """Return the memberships read with the session, once: they might have changed before a later call."""
         found, self._memberships = self._memberships, None
         return found[1] if found is not None and found[0] == user.pk else None
 

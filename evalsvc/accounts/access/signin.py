@@ -1,4 +1,4 @@
-"""How often somebody may try: ten failures of one e-mail address from one IP address, ten codes of one person."""
+"""Limits on sign-in attempts: ten failures per email address and IP address, ten codes per person."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCK_SECONDS = 900
 
 
 class LockedOut(Exception):
-    """The caller has no attempts left."""
+    """Too many failed attempts; further ones are refused for a while."""
 
     email, address = "", ""
     """Whose sign-in was tried and from where; empty where it was none."""
@@ -49,24 +49,25 @@ def _without_port(address: str) -> str:
 
 
 def lockout_counters(email: str, ip: str) -> dict[str, int]:
-    """Return the keys of an attempt's counters, with their limits. They hold digests: Redis stores no addresses."""
+    """Return an attempt's counter keys with their limits. The keys are digests, so Redis stores no addresses."""
     return {f"signin:{_digest(email.lower(), ip)}": MAX_FAILURES, **_counter_of_ip(ip)}
 
 
 def code_counters(user_id: int, ip: str) -> dict[str, int]:
-    """Return the same for codes of the second factor. Whoever tries one knows the password: all places count as one."""
+    """Return the counters of second-factor codes, shared by all IP addresses: the caller already has the password."""
     return {f"signin-code:{_digest(str(user_id))}": MAX_FAILURES, **_counter_of_ip(ip)}
 
 
 def reset_counters(email: str, ip: str) -> dict[str, int]:
-    """Return the same for mails that are asked for: ten to one address, whoever asks."""
+    """Return the counters of password reset mails: ten per address, whatever the requester."""
     return {f"signin-mail:{_digest(email.lower())}": MAX_FAILURES, **_counter_of_ip(ip)}
 
 
 def provider_counters(ip: str) -> dict[str, int]:
-    """Return the same for ways to the provider: each asks the provider, and leaves a session behind.
+    """Return the counters of sign-ins through the provider: each one calls the provider and creates a session.
 
-    Not those of passwords: an office whose people all come by the provider would close its door to them.
+    They are separate from the password counters, so that an office that signs in through the provider is not locked
+    out.
     """
     return {f"signin-provider:{_digest(ip)}": MAX_FAILURES_PER_IP}
 
@@ -88,7 +89,7 @@ def take_attempt(counters: dict[str, int]) -> None:
 
 
 def count_attempt(counters: dict[str, int]) -> bool:
-    """Count an attempt. Return False when a counter is above its limit. Without Redis nobody is locked out."""
+    """Count an attempt. Return False if a counter is above its limit. Without Redis the attempt is allowed."""
     try:
         with shared_client().pipeline(transaction=True) as pipe:
             for key in counters:
@@ -110,7 +111,7 @@ def _is_first_refusal(key: str) -> bool:
 
 
 def seconds_locked(counters: dict[str, int]) -> int:
-    """Return how long the counters hold: afterwards there are attempts again."""
+    """Return the seconds until the counters expire and attempts are allowed again."""
     try:
         return max(1, *(int(shared_client().ttl(key)) for key in counters))
     except RedisError:

@@ -52,7 +52,7 @@ def refusal_of(caller: Caller) -> Problem:
 
 
 def counted_for(caller: Caller, n: int) -> tuple[Caller, int]:
-    """Count a request as `n`, of which one was counted with its key; return its caller, and how many are allowed."""
+    """Charge a request as `n`; return its caller and the number allowed. One was already counted with its key."""
     if n > 1:
         caller = replace(caller, admission=count_requests(caller.account.pk, n=n - 1))
     return caller, max(0, n - n_too_many(caller))
@@ -88,7 +88,7 @@ def seconds_left_of_month() -> int:
 
 
 def rate_limit_headers(caller: Caller) -> dict[str, str]:
-    """Return the IETF pair and the names that clients of Patronus read; remaining may be negative here."""
+    """Return the IETF headers and those that Patronus clients read; remaining values can be negative."""
     rpm, monthly = limits_of(caller.key)
     left_minute, left_month = rpm - caller.admission.n_minute, monthly - caller.admission.n_month
     return {

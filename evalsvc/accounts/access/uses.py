@@ -1,4 +1,4 @@
-"""When a key was used last: noted now and then, for people who ask which keys can be revoked."""
+"""The last use of each API key, recorded now and then to show which keys can be revoked."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _noted: BoundedCache[int, bool] = BoundedCache(MAX_NOTED, seconds=lambda: NOTE_S
 
 
 def note_use(key_id: int) -> None:
-    """Keep that the key was used, where this process has not done so for a while: not at each call.
+    """Record that the key was used, at most once per process and interval.
 
-    It holds up nobody: what cannot be written now is not.
+    It never blocks a request: a failed write is logged and dropped.
     """
     if _noted.get(key_id) is not None:
         return

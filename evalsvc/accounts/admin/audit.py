@@ -15,7 +15,7 @@ from evalsvc.accounts.selectors import named_actors
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ScopedAdmin):
-    """Who did what, newest first; nobody changes it."""
+    """The audit trail, newest first; read-only."""
 
     view_role = ADMIN
     list_display = ("created_at", "who", "action", "target")

@@ -1,4 +1,4 @@
-"""What all admin pages share: who may see and do what, whose rows, and how a service's refusal reaches the form."""
+"""The base of all admin pages: permissions by role, rows by account, and a service's errors on the form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def actor_of(request: HttpRequest) -> str:
     return f"user:{request.user.pk}"
 
 
-# Rules of our own in pages.css, as unfold's style sheet holds only the classes that unfold itself uses.
+# Classes of our own in pages.css, because unfold's style sheet contains only the classes that unfold itself uses.
 TEXT_CLASS, CODE_CLASS = "evalsvc-text", "evalsvc-code"
 
 
@@ -67,10 +67,10 @@ class BigTablePaginator(InfinitePaginator):
 
 
 class CalmChangeList(ChangeList):
-    """A list that does not boast of a number of results that nobody has counted."""
+    """A change list without a result count, because the rows are not counted."""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Read the page; equal numbers keep the header from showing either."""
+        """Read the page; equal counts make the header omit both."""
         super().get_results(request)
         self.full_result_count = self.result_count
 
@@ -120,7 +120,7 @@ class ScopedAdmin(ModelAdmin):
 
     # --- who may do what ---------------------------------------------------------------------------------------------
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Show the model to whoever may look at its rows."""
+        """Show the model to people who may view its rows."""
         return has_role(request, self.view_role)
 
     def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
@@ -141,7 +141,7 @@ class ScopedAdmin(ModelAdmin):
         return False
 
     def get_actions(self, request: HttpRequest) -> dict[str, object]:
-        """Offer no bulk actions: each change asks for confirmation on its own."""
+        """Offer no bulk actions: each change has its own confirmation."""
         return {}
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
@@ -152,7 +152,7 @@ class ScopedAdmin(ModelAdmin):
         """Use our own list."""
         return CalmChangeList
 
-    # --- whose rows --------------------------------------------------------------------------------------------------
+    # --- row scope ----------------------------------------------------------------------------------------------------
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the account's rows, and the managed ones where the model has them."""
         rows: QuerySet[Any] = super().get_queryset(request)
@@ -165,7 +165,7 @@ class ScopedAdmin(ModelAdmin):
         return rows.filter(own | Q(account_id=None) if self.shows_managed else own)
 
     def without_deleted(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Leave out what belongs to accounts that are being deleted: nobody sees it, operators neither."""
+        """Exclude rows of accounts that are being deleted; even operators do not see them."""
         gone = list(Account.objects.exclude(deleted_at=None).values_list("pk", flat=True))
         if not gone or not (self.has_account or self.model is Account):
             return rows
@@ -200,7 +200,7 @@ class ScopedAdmin(ModelAdmin):
         return ("account",) if self.has_account else ()
 
     def adds_account(self, request: HttpRequest, names: Any) -> bool:
-        """Return whether the page shows the account beside these columns or fields."""
+        """Return whether to add the account to these columns or fields."""
         return self.has_account and is_operator(request) and "account" not in names
 
     @property
@@ -214,7 +214,7 @@ class ScopedAdmin(ModelAdmin):
         form = super().get_form(request, obj, change=change, **kwargs)
         form.refusal = getattr(request, "refusal", None)
         if "account" in form.base_fields:
-            form.base_fields["account"].required = True  # only managed rows have none, and nobody makes those here
+            form.base_fields["account"].required = True  # only managed rows lack one; none are created here
         return form
 
     def changeform_view(
@@ -255,7 +255,10 @@ class ScopedAdmin(ModelAdmin):
     def confirmed(
         self, request: HttpRequest, obj: Any, *, title: str, detail: str, button: str, verb: Callable[[], str]
     ) -> HttpResponse:
-        """Ask before a change that is not a form: GET asks, POST calls the service and says what it did."""
+        """Confirm a change that is not a form.
+
+        GET renders the question, POST calls the service and shows the result.
+        """
         address = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         if request.method != "POST":
             texts = {"title": title, "detail": detail, "button": button, "back": reverse(address, args=[obj.pk])}

@@ -19,7 +19,7 @@ from evalsvc.accounts.services import issue_key, revoke_key
 
 
 class KeyForm(ServiceForm):
-    """What one says of a new key."""
+    """The fields of a new key."""
 
     def clean_expires_at(self) -> object:
         """Refuse a key that would be dead at birth."""
@@ -46,7 +46,7 @@ class ApiKeyAdmin(ScopedAdmin):
     actions_detail = ("revoke",)
 
     def get_fields(self, request: HttpRequest, obj: object = None) -> list[Any]:
-        """Ask for three things; show all that is stored but the hash."""
+        """Return three fields for a new key, and everything except the hash for an existing one."""
         self_made = ["name", "scope", "expires_at"]
         shown = ["name", "key", "scope", "state", "used_at", "created_at", "expires_at", "revoked_at"]
         fields = self_made if obj is None else shown

@@ -54,7 +54,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 
 
 def navigation(request: HttpRequest) -> list[dict[str, object]]:
-    """Return the way to the console, and the sidebar's groups; each entry asks its ModelAdmin who may look."""
+    """Return the link to the console and the sidebar's groups; each entry checks its ModelAdmin's permission."""
     console = {"title": "Console", "icon": "monitoring", "link": reverse("console_home")}
     return [
         {"title": "", "separator": False, "items": [console]},
@@ -79,7 +79,7 @@ def _may_view(label: str) -> Callable[[HttpRequest], bool]:
 
 
 def subheader(request: HttpRequest) -> str:
-    """Say whose rows the pages show."""
+    """Return the name of the current account and the person's role in it."""
     if is_operator(request):
         return "Operator: all accounts"
     membership = CURRENT.get()

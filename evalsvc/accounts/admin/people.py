@@ -28,7 +28,7 @@ for model in [one for one in admin.site._registry if one.__module__.startswith("
 
 @admin.register(Account)
 class AccountAdmin(ScopedAdmin):
-    """Tenants, their limits, and how long what they sent is kept."""
+    """Tenants, their limits and their retention."""
 
     may_add = may_change = True
     list_display = ("name", "id", "rpm_limit", "monthly_limit", "off_at", "created_at")
@@ -104,7 +104,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     )
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Store what the form has checked: a person belongs to no account, so there is no trail to keep."""
+        """Save the validated person, without an audit entry: a person does not belong to an account."""
         obj.save()
 
 

@@ -1,7 +1,7 @@
-"""The second factor: codes of an app (TOTP, RFC 6238), and recovery codes for when the app is lost.
+"""The second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes for a lost app.
 
-A code is good for one sign-in. The step of time that a code stood for is kept in its row, and the row is locked while a
-code is looked at, so that neither a second process nor a second request at the same moment takes it again.
+A code is valid for one sign-in. Its time step is stored in the row, and the row is locked while a code is checked, so
+that neither another process nor a concurrent request accepts it again.
 """
 
 from __future__ import annotations
@@ -51,12 +51,10 @@ def new_secret() -> str:
 
 
 def has_factor(user: User | None) -> bool:
-    """Return whether the person is asked for a code."""
     return user is not None and Authenticator.objects.filter(user_id=user.pk, type=APP_CODE).exists()
 
 
 def factor_of(user: User) -> Factor | None:
-    """Return the person's second factor; None for whoever has none."""
     rows = _rows(user)
     if APP_CODE not in rows:
         return None
@@ -66,7 +64,7 @@ def factor_of(user: User) -> Factor | None:
 
 
 def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
-    """Begin to ask for codes of this secret and return the recovery codes, this once; None when the code is wrong."""
+    """Enable the second factor with this secret and return the recovery codes, only once; None if the code is wrong."""
     step = step_of(secret, code)
     if step is None:
         return None
@@ -95,19 +93,19 @@ def take_code(*, user: User, code: str) -> str | None:
 
 
 def renew_codes(*, user: User) -> list[str] | None:
-    """Replace the recovery codes and return the new ones, this once; None for whoever has no second factor."""
+    """Replace the recovery codes and return the new ones, only once; None without a second factor."""
     with person_turn(user) as is_same:
         return _made_codes(user) if is_same and APP_CODE in _rows(user) else None
 
 
 def switch_off(*, user: User) -> bool:
-    """Ask for no codes any more; say whether any were asked for."""
+    """Disable the second factor; return whether one was enabled."""
     n, _ = Authenticator.objects.filter(user_id=user.pk).delete()
     return bool(n)
 
 
 def step_of(secret: str, code: str) -> int | None:
-    """Return the step of time, of now and its neighbours, that the code stands for."""
+    """Return the time step of the code, among the current one and its neighbours; None if it matches none."""
     for step in yield_hotp_counters_from_time():
         if compare_user_code(actual=code, expected=format_hotp_value(hotp_value(secret, step))):
             return int(step)
@@ -115,7 +113,7 @@ def step_of(secret: str, code: str) -> int | None:
 
 
 def reencrypt_factors() -> tuple[int, list[int]]:
-    """Encrypt all secrets with the newest of ENCRYPTION_KEYS; return how many, and whose cannot be read."""
+    """Encrypt all secrets with the newest of ENCRYPTION_KEYS; return the count and the users with unreadable ones."""
     n, unreadable = 0, []
     with role_scope(SYSTEM):
         for pk, user_id in list(Authenticator.objects.values_list("pk", "user_id")):
@@ -149,10 +147,10 @@ def _rows(user: User) -> dict[str, Any]:
 
 @contextmanager
 def person_turn(user: User) -> Iterator[bool]:
-    """Take turns with whoever else is the same person at this moment, in a transaction.
+    """Lock the person's row for a transaction, so that concurrent changes of one person wait.
 
-    It says whether the password is the one that the person was read with: whoever has proven another one, before
-    somebody's new one or a single sign-on put an end to it, has proven nothing.
+    Yields whether the password is still the one that the person was read with: proof by an older password is void once
+    a new one or single sign-on has replaced it.
     """
     with transaction.atomic(using=current_role()):
         now = User.objects.select_for_update(no_key=True).get(pk=user.pk)

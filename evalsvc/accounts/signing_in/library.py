@@ -1,6 +1,6 @@
-"""What django-allauth asks of us: which steps a sign-in has, what follows it, and how secrets of factors are stored.
+"""Adapters for django-allauth: the stages of a sign-in, what follows it, and how secrets of factors are stored.
 
-None of the library's own pages has an address here: there is no sign-up, no list of e-mail addresses, no API.
+None of the library's own pages has a URL here: sign-up, the list of email addresses and the API are not available.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FACTOR_STAGE = "mfa_authenticate"
 
 
 def with_library(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Let a view call the library, which wants to know the request. Its middleware would do so for every request."""
+    """Let a view call the library, which requires the current request. Its middleware would do so for every request."""
 
     @functools.wraps(view)
     def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
@@ -41,13 +41,13 @@ def with_library(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
 
 class SecondFactorStage(LoginStage):
-    """After the password: the code, of whoever has a second factor. Only then does a session begin."""
+    """The stage after the password: the code, for people with a second factor. Only then does a session begin."""
 
     key = FACTOR_STAGE
     urlname = FACTOR_STAGE
 
     def handle(self) -> tuple[HttpResponse | None, bool]:
-        """Lead to the page that asks for a code, or go on."""
+        """Redirect to the page for the code, or continue."""
         from evalsvc.accounts.signing_in.factors import has_factor
 
         return (redirect(FACTOR_STAGE) if has_factor(self.login.user) else None), True
@@ -57,15 +57,15 @@ class SignInAdapter(DefaultAccountAdapter):
     """Sign-in by e-mail and password, as this service does it."""
 
     def get_login_stages(self) -> list[str]:
-        """Return what stands between the password and the session."""
+        """Return the stages between password and session."""
         return [f"{__name__}.SecondFactorStage"]
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Nobody signs up: operators let people in, or the provider of a single sign-on does."""
+        """Refuse sign-up: people are added by operators or by the single sign-on provider."""
         return False
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
-        """Lead whoever is switched off back to the door."""
+        """Redirect an inactive person to the sign-in page."""
         return redirect("account_login")
 
     def post_login(self, request: HttpRequest, user: User, **facts: Any) -> HttpResponse:

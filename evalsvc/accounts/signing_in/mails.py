@@ -1,7 +1,8 @@
-"""A new password by mail, for whoever has forgotten theirs: a link that is good once, and for an hour.
+"""Password reset by email: the link is valid once, and for an hour.
 
-The token is Django's: it is signed over the password's hash and the last sign-in, so that a new password, or a sign-in,
-ends it. Whoever is asked for is looked up after the answer was sent: it is the same, and as quick, for everybody.
+The token is Django's: it signs the password's hash and the last sign-in, so that a new password or a sign-in
+invalidates it. The person is looked up after the response was sent, so that content and timing are the same for every
+address.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ If it was not you, do nothing: your password stays as it is.
 
 
 class MailNotSent(Exception):
-    """The mail server does not answer, or asks to come again: the mail is to be tried again."""
+    """The mail server did not respond or reported a temporary failure; the mail should be retried."""
 
 
 def sends_mails() -> bool:
-    """Return whether the operator has said by which server, and where links lead."""
+    """Return whether a mail server and the public URL are configured."""
     return bool(settings.EMAIL_HOST and settings.PUBLIC_URL)
 
 
 def send_reset(email: str) -> None:
-    """Send a link to whoever has this address and a password; to others nothing. May raise MailNotSent."""
+    """Send a reset link if a person with this address has a password. Raises MailNotSent."""
     user = User.objects.filter(email=email.lower(), is_active=True, is_staff=True).first()
     if user is None or not user.has_usable_password():
         return
@@ -69,7 +70,7 @@ def is_for_good(exc: Exception) -> bool:
 
 
 def person_of_link(person: str, token: str) -> User | None:
-    """Return whose link it is; None for one that was used, is over, or is nobody's."""
+    """Return the person of a link; None if it was used, has expired or is invalid."""
     try:
         user = User.objects.filter(pk=int(urlsafe_base64_decode(person)), is_active=True, is_staff=True).first()
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Passwords: changed by whoever knows the old one. All other sessions end with it."""
+"""Password changes. They require the old password and end all other sessions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def store_password(*, user: User, password: str) -> bool:
 
 
 def change_password(request: HttpRequest, *, user: User, password: str) -> bool:
-    """Set a new password for whoever is signed in; their other sessions end, and this one goes on under a new key.
+    """Set a new password for the signed-in person; their other sessions end, and this one continues under a new key.
 
-    False, and no change, where it was changed meanwhile.
+    Return False, without a change, if the password was changed in the meantime.
     """
     if not store_password(user=user, password=password):
         return False

@@ -1,7 +1,7 @@
-"""Single sign-on by OpenID Connect: what is said to the provider, and what is believed of its answer.
+"""Single sign-on by OpenID Connect: requests to the provider, and validation of its responses.
 
-The library speaks the protocol: state, PKCE, the exchange of the code. What an ID token must hold is checked here, as
-the library trusts a token that it has fetched itself without looking at its signature, and knows no nonce.
+The library implements the protocol: state, PKCE, the exchange of the code. ID tokens are validated here, because the
+library trusts a token that it has fetched itself without checking its signature, and does not support a nonce.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ FAILURES = (requests.RequestException, OAuth2Error, jwt.PyJWTError, KeyError, Va
 
 
 class ProviderRefused(Exception):
-    """Nobody is signed in; the message says why, to the person."""
+    """The sign-in was refused; the message explains why to the person."""
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
-    """The one provider, as the settings say, reached as all other servers are."""
+    """The provider from the settings, called through the guarded session like all other servers."""
 
     def get_requests_session(self) -> GuardedSession:
         """Return what calls go through."""
@@ -66,19 +66,19 @@ class Protocol(OpenIDConnectOAuth2Adapter):
     """The library's part of the protocol, with an address of ours to come back to, and a check of the ID token."""
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
-        """Return where the provider leads people back to: at the configured address, whatever the Host header says."""
+        """Return the callback URL: at the configured address, whatever the Host header is."""
         return public_address(reverse(BACK))
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """Return what the provider says of itself; it must be the one of the settings."""
+        """Return the provider's metadata; raise OAuth2Error if the issuer is not the configured one."""
         found: dict[str, Any] = super().openid_config
         if found["issuer"].rstrip("/") != settings.OIDC_ISSUER.rstrip("/"):
             raise OAuth2Error("another issuer")
         return found
 
     def claims(self, answer: dict[str, Any], *, nonce: str) -> dict[str, Any]:
-        """Return what the provider says of the person: from the ID token, and from userinfo what is not in there."""
+        """Return the person's claims: from the ID token, supplemented from userinfo."""
         token = answer["id_token"]
         claims: dict[str, Any] = jwt.decode(
             token,
@@ -121,7 +121,7 @@ def is_configured() -> bool:
 
 
 def go_to_provider(request: HttpRequest, *, then: str) -> HttpResponse:
-    """Lead to the provider, and keep in this browser's session what its answer must fit."""
+    """Redirect to the provider, and store in the session what its response must match."""
     provider, nonce = _provider(request), secrets.token_urlsafe(24)
     try:
         response: HttpResponse = provider.redirect(
@@ -133,7 +133,7 @@ def go_to_provider(request: HttpRequest, *, then: str) -> HttpResponse:
 
 
 def come_back(request: HttpRequest) -> tuple[dict[str, Any], str]:
-    """Return what the provider says of the person, and where they wanted to go; raises ProviderRefused."""
+    """Return the person's claims and the page to continue to; raises ProviderRefused."""
     provider = _provider(request)
     state = statekit.unstash_state(request, provider_id=provider.sub_id, state_id=request.GET.get("state", ""))
     if state is None:
@@ -150,7 +150,7 @@ def come_back(request: HttpRequest) -> tuple[dict[str, Any], str]:
 
 
 def vouches_for_factor(claims: Mapping[str, Any]) -> bool:
-    """Return whether the provider has asked for a second factor, in a word that the settings know (RFC 8176; `acr`)."""
+    """Return whether the provider has verified a second factor, by `amr` (RFC 8176) or `acr` and OIDC_FACTOR."""
     methods = claims.get("amr")
     said = [*(methods if isinstance(methods, list) else [methods]), claims.get("acr")]
     return any(isinstance(one, str) and one in settings.OIDC_FACTOR for one in said)

@@ -1,7 +1,7 @@
-"""Whom a provider's word lets in, and into which accounts: roles there are memberships here.
+"""Access by the provider's claims: roles there are memberships here.
 
-Which memberships came from the provider is kept beside the person's identity there. Only these are taken back when the
-provider names the role no more; what an operator has given stays.
+The memberships that came from the provider are stored with the person's identity there. Only these are removed when the
+provider no longer lists the role; memberships granted by an operator stay.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ ACTOR = "provider"
 
 
 def admit(claims: Mapping[str, Any]) -> User:
-    """Return the person that the provider's word lets in, with the memberships that it gives; raises ProviderRefused.
+    """Return the person that the claims admit, with the memberships that they grant; raises ProviderRefused.
 
-    A role that is gone is taken back first, so that it is gone whether or not the person is let in.
+    Memberships of removed roles are taken away first, whether or not the person is admitted.
     """
     wanted = wanted_roles(claims)
     with role_scope(SYSTEM):
@@ -65,7 +65,7 @@ def wanted_roles(claims: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _named(claims: Mapping[str, Any]) -> list[str]:
-    """Return what the claim holds: a name or several; dots lead into what is nested, as in `realm_access.roles`."""
+    """Return the claim's role names, one or a list; dots address nested objects, as in `realm_access.roles`."""
     value: Any = claims.get(settings.OIDC_ROLE_CLAIM)
     if value is None:
         value = claims
@@ -76,7 +76,7 @@ def _named(claims: Mapping[str, Any]) -> list[str]:
 
 
 def _identity(claims: Mapping[str, Any]) -> dict[str, str]:
-    # The issuer is part of it: the same `sub` of another provider is somebody else.
+    # The issuer is part of the identity: the same `sub` of another provider is another person.
     sub = str(claims["sub"])
     if not sub.isascii() or not sub.isprintable() or not sub.strip() or len(sub) > MAX_SUB:
         raise ProviderRefused(f"What {settings.OIDC_LABEL} calls you cannot be one here.")
@@ -100,10 +100,10 @@ def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
 
 
 def _begin_anew(user: User) -> None:
-    """End all by which this person could sign in until now; their memberships stay.
+    """End every way in which this person could sign in until now; their memberships stay.
 
-    An invitation proves no address: whoever chose the password, and has set a second factor up since, may be somebody
-    else. The owner could neither give its codes nor switch it off.
+    An invitation does not prove the address: the password and the second factor might have been set by another person.
+    The owner could neither enter its codes nor switch it off.
     """
     with person_turn(user):
         user.set_unusable_password()
@@ -135,9 +135,9 @@ def _email_of(claims: Mapping[str, Any]) -> str:
 
 
 def give_memberships(identity: SocialAccount, wanted: Mapping[str, str]) -> None:
-    """Make the memberships that came from the provider those that it names now.
+    """Replace the memberships that came from the provider with the ones it lists now.
 
-    Of two sign-ins at once one waits: each has to read what the other has given, or nobody would take that back.
+    Concurrent sign-ins wait for each other: each must read what the other has granted, or it would never be removed.
     """
     with transaction.atomic(using=current_role()):
         _give(SocialAccount.objects.select_for_update(of=("self",)).select_related("user").get(pk=identity.pk), wanted)

@@ -1,6 +1,6 @@
-"""An account's rule that its members have a second factor: switched by an admin, kept by every page.
+"""The account rule that requires a second factor of members: set by an admin, enforced by every page.
 
-Keys are not people: the rule says nothing of them. See docs/adr/0090.
+API keys are not people and are not affected. See docs/adr/0090.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ NOT_BY_KEY = "A key cannot switch this off. An admin of the account can, on the 
 
 
 def require_factor(*, account: Account, actor: str, by: User, is_vouched: bool = False) -> None:
-    """Close the account's pages to members who have no second factor, from the next page that they open.
+    """Close the account's pages to members without a second factor, from their next page on.
 
-    Whoever does so has one, or a provider that has asked them for one (`is_vouched`).
+    The admin must have one themselves, or a provider that has verified one (`is_vouched`).
     """
     with account_scope(account.pk), person_turn(by):  # not while they switch their own off
         if not (is_vouched or has_factor(by)):
@@ -33,9 +33,9 @@ def require_factor(*, account: Account, actor: str, by: User, is_vouched: bool =
 
 
 def change_factor_rule_by_key(*, account: Account, is_required: bool, actor: str) -> None:
-    """Require a second factor as a key, which is nobody, where an admin who can sign in has one.
+    """Require a second factor as an API key, if an admin who can sign in has one.
 
-    A key cannot switch it off: a stolen one would make the next stolen password enough.
+    A key cannot switch it off: with a stolen key, the next stolen password would be sufficient.
     """
     with account_scope(account.pk):
         if read_account(id=account.pk).require_second_factor == is_required:
@@ -76,9 +76,9 @@ def list_without_factor(*, account: Account) -> QuerySet[Member]:
 
 
 def switch_own_factor_off(*, user: User, is_vouched: bool = False) -> bool:
-    """Ask the person for no codes any more; say whether any were asked for.
+    """Disable the person's second factor; return whether one was enabled.
 
-    Raises Invalid where an account of theirs asks for a second factor, and no provider has asked them for one.
+    Raises Invalid if one of their accounts requires a second factor, unless the provider has verified one.
     """
     with person_turn(user) as is_same:
         if asking := accounts_that_require(user=user, is_vouched=is_vouched):
@@ -89,7 +89,7 @@ def switch_own_factor_off(*, user: User, is_vouched: bool = False) -> bool:
 
 
 def accounts_that_require(*, user: User, is_vouched: bool) -> list[str]:
-    """Return the names of the person's accounts that ask them for a second factor; operators are not asked."""
+    """Return the names of the person's accounts that require a second factor of them; operators are exempt."""
     if is_vouched or user.is_superuser:
         return []
     return [row.account_name for row in list_memberships(user=user) if row.requires_factor]

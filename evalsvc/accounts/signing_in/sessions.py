@@ -1,7 +1,7 @@
-"""The sessions of a person: noted when they begin and while they are used, listed, ended.
+"""A person's sessions: tracked when they begin and while they are used, listed, and ended.
 
-Django's session holds who is signed in; the library's table beside it says since when, from where and with what.
-A session is ended by deleting Django's row, so that the next request with it finds nobody.
+Django's session stores who is signed in; the library's table stores since when, from where and with which browser.
+Deleting Django's row ends a session: the next request with it is anonymous.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def prune_sessions(now: datetime) -> int:
     for _ in range(MAX_PORTIONS):
         over = Session.objects.using(SYSTEM).filter(expire_date__lt=now)
         keys = list(over.order_by("expire_date").values_list("session_key", flat=True)[:PRUNED_AT_ONCE])
-        # Asked again, as one that was used meanwhile is good for longer.
+        # Filtered again, because a session that was used in the meantime is valid for longer.
         n, _ = over.filter(session_key__in=keys).delete()
         alive = Session.objects.using(SYSTEM).filter(session_key__in=keys).values("session_key")
         UserSession.objects.using(SYSTEM).filter(session_key__in=keys).exclude(session_key__in=alive).delete()
@@ -117,9 +117,9 @@ def _end(keys: list[str]) -> int:
 
 
 def _unnoted_of(user: User) -> Iterator[str]:
-    """Yield sessions that began before sessions were noted, and were not used since. Only their contents say whose.
+    """Yield sessions from before sessions were tracked and unused since. Only their data identify the person.
 
-    Those of nobody are read with them, and are few: each address may begin some, and they end soon.
+    Anonymous sessions are read with them, but are few: each address can start some, and they expire soon.
     """
     noted = UserSession.objects.filter(session_key=OuterRef("session_key"))
     alive = Session.objects.exclude(Exists(noted)).filter(expire_date__gt=timezone.now())

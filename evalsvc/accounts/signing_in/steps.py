@@ -1,6 +1,6 @@
-"""The steps of a sign-in: the password, then the code of whoever has a second factor, then a session.
+"""The steps of a sign-in: the password, then the code for people with a second factor, then a session.
 
-What lies between two steps is in the session of a browser that is nobody's yet, for ten minutes at most.
+The state between two steps is stored in an anonymous session, for ten minutes at most.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ RECENT_SECONDS = 600
 
 
 def check_password(request: HttpRequest, *, email: str, password: str) -> User | None:
-    """Return whose e-mail address and password these are; None for nobody's. Raises LockedOut.
+    """Return the person with this email address and password, or None. Raises LockedOut.
 
-    Somebody unknown, somebody switched off and a wrong password take as long, and look the same.
+    An unknown address, an inactive person and a wrong password take equally long and look the same.
     """
 
     def found() -> User | None:
@@ -81,9 +81,9 @@ def begin(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
 
 
 def begin_from_provider(request: HttpRequest, user: User, *, then: str, is_vouched: bool) -> HttpResponse:
-    """Go on from a provider's word, likewise: a second factor that the person has set up here is asked for too.
+    """Continue from the provider's response, as `begin` does: a second factor set up here is required as well.
 
-    With `is_vouched` the provider has asked for one; accounts that ask for a second factor are content with that.
+    With `is_vouched` the provider has verified one, which satisfies accounts that require a second factor.
     """
     request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3600)
     request.session[VOUCHED_KEY] = user.pk if is_vouched else None
@@ -110,16 +110,16 @@ def pending(request: HttpRequest) -> LoginStage | None:
 
 
 def finish(request: HttpRequest, stage: LoginStage, kind: str) -> HttpResponse:
-    """Let in whoever had the code."""
+    """Complete the sign-in after a valid code."""
     record_authentication(request, stage.login.user, method="mfa", type=kind)
     response: HttpResponse = stage.exit()
     return response
 
 
 def proves_themselves(request: HttpRequest, user: User, *, password: str, code: str) -> bool:
-    """Return whether whoever is signed in is still that person: before they change how they sign in. Raises LockedOut.
+    """Return whether the signed-in person has proven their identity, before they change how they sign in.
 
-    By the password; without one by a code; without either by a sign-in a short while ago.
+    By the password; without one by a code; without either by a recent sign-in. Raises LockedOut.
     """
     if user.has_usable_password():
         return check_password(request, email=user.email, password=password) is not None

@@ -31,13 +31,13 @@ def record_of_person(user: User, action: str, *, actor: str = "", **detail: str 
 
 
 def record_sign_out(request: HttpRequest | None, user: User | None, **_: object) -> None:
-    """Write that somebody has signed out; whoever was nobody has not."""
+    """Record a sign-out; an anonymous one is ignored."""
     if user is not None:
         record_of_person(user, "session.signed_out", address=caller_ip(request))
 
 
 def record_lock(email: str, *, address: str) -> None:
-    """Write that somebody is locked out; of an address that is nobody's there is the line in the log."""
+    """Record a lockout; an unknown address appears only in the log."""
     user = User.objects.annotate(lower=Lower("email")).filter(lower=email.lower()).first()
     if user is not None:
         record_of_person(user, "signin.locked", actor="system", address=address)

@@ -1,4 +1,4 @@
-"""/v1/annotation-criteria and POST /v1/annotate: what people say about logs."""
+"""/v1/annotation-criteria and POST /v1/annotate: labels that people give to logs."""
 
 from __future__ import annotations
 

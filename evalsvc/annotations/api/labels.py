@@ -1,4 +1,4 @@
-"""/v1/annotations and both searches: what people say about logs, traces, spans and evaluations."""
+"""/v1/annotations and both searches: labels that people give to logs, traces, spans and evaluations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST = 10_000
 
 
 class AnnotationsQuery(serializers.Serializer[Any]):
-    """The query of GET /v1/annotations. `limit=0` asks for nothing, and gets it."""
+    """The query of GET /v1/annotations. `limit=0` returns an empty page."""
 
     type = serializers.ChoiceField(choices=RESOURCE_TYPES, required=False)
     reference = serializers.CharField(required=False, max_length=255)
@@ -112,9 +112,9 @@ class PagesOfAnnotations(AccountView):
 
 
 class AnnotationsView(PagesOfAnnotations):
-    """What people have said."""
+    """Annotations made by people."""
 
-    # As `annotate`: said again it is as said once.
+    # As with `annotate`, a repeated request replaces the first one, so a retry needs no stored response.
     remembers_tries = ()
 
     @extend_schema(

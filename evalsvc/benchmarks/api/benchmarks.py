@@ -1,4 +1,4 @@
-"""/v1/benchmarks: freeze a question, ask it of one config after another, and look at the answers over time."""
+"""/v1/benchmarks: freeze a plan, run it with one config after another, and compare the results over time."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class ExecutionsView(AsksBenchmarks):
 
 
 def _said(request: Request) -> Mapping[str, Any]:
-    """Return the body as it was sent: what is kept is what was asked for."""
+    """Return the body unchanged: the plan is stored as requested."""
     return cast("Mapping[str, Any]", request.data)
 
 

@@ -17,7 +17,7 @@ _decoder = msgspec.json.Decoder(CalibrationBody)
 
 
 class CalibrationsView(AccountView):
-    """Calibrations. Nothing is kept but the revision, where one is asked for."""
+    """Calibrations. Only the revision is stored, if one is requested."""
 
     @extend_schema(
         operation_id="calibrate",

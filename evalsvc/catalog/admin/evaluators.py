@@ -24,7 +24,7 @@ Choices = list[tuple[str, str]]
 
 
 def managed_evaluators() -> Choices:
-    """Return what an own evaluator can stand on."""
+    """Return the managed evaluators that an own evaluator can be based on, as choices."""
     return [(spec.id, f"{spec.name} ({spec.id})") for _, spec in all_evaluators()]
 
 
@@ -83,7 +83,7 @@ class EvaluatorForm(ServiceForm):
 
 @admin.register(Evaluator)
 class EvaluatorAdmin(ScopedAdmin):
-    """An account's evaluators beside the managed ones."""
+    """An account's evaluators and the managed ones."""
 
     view_role, write_role = READER, EDITOR
     may_add = may_change = shows_managed = True
@@ -106,7 +106,7 @@ class EvaluatorAdmin(ScopedAdmin):
         return rows.exclude(Exists(own), account_id=None)
 
     def get_form(self, request: HttpRequest, obj: object = None, change: bool = False, **kwargs: object) -> Any:
-        """Tell the form whose profiles may be defaults."""
+        """Pass the account to the form, to limit the default profiles."""
         form = super().get_form(request, obj, change, **kwargs)
         membership = CURRENT.get()
         form.account_id = membership.account_id if membership else None
@@ -119,7 +119,7 @@ class EvaluatorAdmin(ScopedAdmin):
 
     @display(description="Kind", label={"managed": "info"})
     def kind(self, evaluator: Evaluator) -> str:
-        """Say whose evaluator it is; a switched managed one is a row of the account."""
+        """Return whether the evaluator is managed or own; a switched managed one is a row of the account."""
         return "managed" if evaluator.evaluator_id == evaluator.base else "own"
 
     @display(description="State", label={"on": "success", "off": "warning"})

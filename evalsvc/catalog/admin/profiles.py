@@ -46,7 +46,7 @@ class SettingsField(forms.CharField):
             raise forms.ValidationError(problem.detail) from None
 
     def run_validators(self, value: object) -> None:
-        """Leave the meaning to the family, which the service asks."""
+        """Skip the field's validators: the service validates settings through the family."""
 
     def has_changed(self, initial: object, data: object) -> bool:
         """Compare meaning, not spelling."""
@@ -146,7 +146,7 @@ class RevisionInline(TabularInline):
     per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Show revisions of profiles whose account the person may see: the profile's own page has checked that."""
+        """Return the profile's revisions; the profile's own page has already checked access to its account."""
         return super().get_queryset(request).defer("account")
 
     def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
@@ -173,13 +173,13 @@ def code_block(text: str) -> SafeString:
 
 
 def latest_revision(profile: Profile) -> ProfileRevision | None:
-    """Return the state that the profile's name stands for now."""
+    """Return the newest revision of the profile."""
     return ProfileRevision.objects.filter(profile=profile).order_by("-number").first()
 
 
 @admin.register(Profile)
 class ProfileAdmin(ScopedAdmin):
-    """An account's profiles beside the managed ones."""
+    """An account's profiles and the managed ones."""
 
     view_role, write_role = READER, EDITOR
     may_add = may_change = shows_managed = True
@@ -215,7 +215,7 @@ class ProfileAdmin(ScopedAdmin):
 
     @display(description="Kind", label={"managed": "info"})
     def kind(self, profile: Profile) -> str:
-        """Say whose profile it is."""
+        """Return whether the profile is managed or own."""
         return "managed" if profile.account_id is None else "own"
 
     @display(description="State", label={"in use": "success"})
@@ -225,13 +225,13 @@ class ProfileAdmin(ScopedAdmin):
 
     @admin.display(description="Settings")
     def settings(self, profile: Profile) -> SafeString:
-        """Show the settings to whoever may not change them."""
+        """Show the settings to people who may not change them."""
         latest = latest_revision(profile)
         return code_block(pretty(latest.settings if latest else {}))
 
     @admin.display(description="Description")
     def description(self, profile: Profile) -> str:
-        """Show the description to whoever may not change it."""
+        """Show the description to people who may not change it."""
         latest = latest_revision(profile)
         return latest.description if latest else ""
 

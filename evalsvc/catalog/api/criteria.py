@@ -119,7 +119,7 @@ class CriteriaView(AccountView):
     def _rows(self, wanted: Mapping[str, Any]) -> QuerySet[ProfileRevision]:
         rows = list_revisions(account=self.account, filters=wanted)
         if not any(wanted.get(name) for name in NAMING):
-            # Programs choose from this list, and what cannot be run is no choice.
+            # Clients choose from this list, so it excludes profiles that cannot run.
             rows = rows.exclude(profile_id__in=unrunnable_profiles(means_of(self.account)))
         if name := wanted.get("evaluator_id"):
             found = list_evaluators(account=self.account, by_alias_or_id=name)

@@ -63,7 +63,7 @@ def prompts_out(found: EvaluatorPrompts) -> PromptsOut:
 
 
 class PromptView(AccountView):
-    """What an evaluator asks its judge."""
+    """The prompts of an evaluator."""
 
     @extend_schema(
         operation_id="evaluator_prompt",

@@ -1,1 +1,1 @@
-"""Gates from the command line and from pytest: what is asked, what the answer says, how a run ends on it."""
+"""Gates from the command line and from pytest: the request, the decision, and the exit status."""

@@ -1,4 +1,4 @@
-"""Ask the service for a gate."""
+"""Gate requests to the service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ADDRESS = "/v1/gates"
 
 
 def name_side(api: ExperimentsApi, text: str) -> dict[str, str]:
-    """Return one side of a gate: `EXPERIMENT:CONFIG`, as the service wants it."""
+    """Return one side of a gate from `EXPERIMENT:CONFIG`, in the format of the API."""
     experiment, config = resolve_config(api, text)
     return {"experiment_id": experiment["id"], "config": config["name"]}
 
@@ -21,7 +21,7 @@ def name_side(api: ExperimentsApi, text: str) -> dict[str, str]:
 def ask_gate(
     api: ExperimentsApi, rules: Sequence[Mapping[str, Any]], subject: Mapping[str, object], **options: object
 ) -> DecisionAnswer:
-    """Let the service decide, and keep the decision with its evidence.
+    """Let the service decide, and store the decision with its evidence.
 
     `subject` is what it decides about: a `candidate`, with or without a `baseline`, or a `history`.
     """

@@ -31,7 +31,7 @@ evalsvc gate --candidate nightly --rule "accuracy >= 0.8" --rule "latency_ms p95
 
 
 class TroubleCommand(click.Command):
-    """A command whose statuses 0, 1 and 2 are answers: whatever else ends it has status 3."""
+    """A command with the exit statuses 0, 1 and 2 for its results; any other ending has status 3."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the arguments; what is wrong with them is trouble."""

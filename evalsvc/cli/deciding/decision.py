@@ -51,7 +51,7 @@ class DecisionAnswer:
 
 
 def rule_line(rule: Mapping[str, Any]) -> str:
-    """Return what a rule asks, what it came to in the service's words, and what that was counted on."""
+    """Return a rule, its outcome in the service's words, and the counts behind it."""
     quantile = f" p{rule['quantile'] * 100:g}" if rule["quantile"] is not None else ""
     parts = [f"{rule['metric']}{quantile} {rule['kind'].replace('_', ' ')} {rule['limit']:g}: {rule['says']}"]
     if rule["n_improved"] is not None:

@@ -1,4 +1,4 @@
-"""What a test calls: it asks for a gate, and ends the test as the gate says."""
+"""The pytest fixture: requests a gate, and ends the test according to the decision."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CANDIDATE, BASELINE = "candidate", "baseline"
 
 @dataclass(frozen=True, slots=True)
 class GateFixture:
-    """Ask for a gate; the test goes on when it passes."""
+    """Request a gate; the test continues if it passes."""
 
     client: Client
     node: pytest.Item
@@ -89,7 +89,7 @@ class GateFixture:
     def _run(
         self, functions: Mapping[str, object], data: str | Path | None, evaluators: Evaluators
     ) -> dict[str, Mapping[str, str]]:
-        """Run functions on the data in one experiment, whose scores stay out of the history of production."""
+        """Run functions on the data in one experiment, with scores excluded from the production history."""
         if data is None or not evaluators:
             raise ClickException("A function needs `data`, a file or a dataset's id, and `evaluators`.")
         api = self.client.experiments_api
@@ -104,7 +104,7 @@ class GateFixture:
 
 @contextmanager
 def open_gate_fixture(node: pytest.Item, undecided: str) -> Iterator[GateFixture]:
-    """Yield what asks; skip the test, with the reason, where no service is configured."""
+    """Yield the gate fixture; skip the test, with the reason, if no service is configured."""
     url = os.environ.get("EVALSVC_BASE_URL") or os.environ.get("EVALSVC_URL")
     try:
         found = require_credentials(url, os.environ.get("EVALSVC_API_KEY"), os.environ.get("EVALSVC_PROFILE"))

@@ -1,4 +1,4 @@
-"""The pytest plugin: a gate as a test. Nothing of the client is imported before a test asks for the fixture."""
+"""The pytest plugin: a gate as a test. The client is imported only when a test requests the fixture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNDECIDED = ("fail", "skip", "xfail", "pass")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a project say what an undecided gate does to its test."""
+    """Add the options for the outcome of a test with an undecided gate."""
     text = f"what a gate does to its test when the examples cannot tell: {', '.join(UNDECIDED)}"
     parser.getgroup("evalsvc").addoption("--evalsvc-undecided", choices=UNDECIDED, default=None, help=text)
     parser.addini("evalsvc_undecided", text, default="fail")

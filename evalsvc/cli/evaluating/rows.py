@@ -1,4 +1,4 @@
-"""Rows of a file that a person keeps: JSON lines, one JSON list, or CSV."""
+"""Sample rows from a file: JSON lines, one JSON list, or CSV."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_sample_file(path: Path) -> list[dict[str, Any]]:
 
 
 def _read_csv(text: str) -> list[dict[str, Any]]:
-    # An empty cell says that nothing is known: it is no empty text.
+    # An empty cell means an unknown value, not an empty text.
     return [{name: cell for name, cell in row.items() if name and cell} for row in csv.DictReader(io.StringIO(text))]
 
 

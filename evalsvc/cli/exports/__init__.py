@@ -1,1 +1,1 @@
-"""Move out: all that an account holds, in a file."""
+"""Export commands: write the account's data to files."""

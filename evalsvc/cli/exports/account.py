@@ -1,4 +1,4 @@
-"""`evalsvc export account`: all that the account holds, in a file that is whole or not there."""
+"""`evalsvc export account`: write all data of the account to one file, atomically."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def export_account(path: Path, force: bool, target: Transport, report: Report) -
         with _written(path) as file:
             manifest, counts = _copy(target.download(ADDRESS), file, report)
     except ClientError as exc:
-        # Refused before it began: nothing is cut, and the sentence of the service says it all.
+        # Refused before the download began: nothing is truncated, and the service's message is sufficient.
         raise (Refused(str(exc)) if exc.status in (401, 403) else Incomplete(f"{exc}\n{AGAIN}")) from exc
     except OSError as exc:
         raise Incomplete(f"{path} cannot be written: {exc.strerror or exc}. {AGAIN}") from exc
@@ -66,7 +66,7 @@ def export_account(path: Path, force: bool, target: Transport, report: Report) -
 
 @contextmanager
 def _written(path: Path) -> Iterator[IO[bytes]]:
-    """Write beside the file, and put it in its place at the end; nothing stays of what was not finished."""
+    """Write to a temporary file and move it into place at the end; an unfinished file is removed."""
     part = path.with_name(f"{path.name}.part")
     try:
         # Texts of customers are in it.
@@ -112,7 +112,7 @@ def _read_manifest(line: bytes) -> Mapping[str, Any]:
 
 @dataclass(slots=True)
 class _Checked:
-    """What has come so far, to compare with what the manifest and the end say."""
+    """What has been received so far, to compare with the manifest and the end record."""
 
     promised: dict[str, int]
     counts: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""`evalsvc export`: take along all that an account holds."""
+"""`evalsvc export`: write the account's data to files."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Move in: what other services and their export files hold, as evaluations, datasets and labels of an account."""
+"""Import commands: data of other services and their export files, as evaluations, datasets and labels."""

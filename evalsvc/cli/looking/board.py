@@ -1,4 +1,4 @@
-"""A board of an experiment that runs: a table that is drawn anew by `rich` where there is one, else lines."""
+"""Status board of a running experiment: a table that `rich` redraws if it is installed, plain lines otherwise."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands by noun, for what the service keeps: comparisons, reviews, benchmarks."""
+"""Commands by noun: comparisons, reviews and benchmarks."""

@@ -1,4 +1,4 @@
-"""A review in lines for a person: how far it is, what was said, and how far people agree."""
+"""Text output of reviews: progress, answers, estimates and agreement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def review_line(one: ReviewRecord) -> str:
 
 
 def review_lines(found: ReviewRecord) -> Iterator[str]:
-    """Yield its progress, what the answers say of the rest, and how far people agree."""
+    """Yield the progress of a review, the estimates from its answers, and the agreement between reviewers."""
     yield review_line(found)
     raw = found.raw
     people = "1 reviewer" if found.n_reviewers == 1 else f"{found.n_reviewers} reviewers"

@@ -1,4 +1,4 @@
-"""`evalsvc benchmarks`: a frozen question, asked of one config after another, and its answers over time."""
+"""`evalsvc benchmarks`: a frozen benchmark, run against one config after another, with its history."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _find(client: Client, text: str) -> str:
 
 
 def benchmark_line(one: BenchmarkRecord) -> str:
-    """Return which benchmark it is, and what it holds fast."""
+    """Format a benchmark with its frozen dataset version and its number of executions."""
     held = f"{one.n_examples} examples of dataset {one.dataset_id}@{one.dataset_version}"
     return f"{one.name}: {held}, {one.n_executions} executions; benchmark {one.id}"
 

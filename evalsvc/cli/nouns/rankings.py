@@ -23,7 +23,7 @@ NOTES = {
 
 
 def follow_ranking(client: Client, id: str, report: Report) -> RankingRecord:
-    """Wait until nothing of a comparison is open any more; how far it is, is told."""
+    """Wait until all judgements of a comparison are finished, and report the progress."""
     pause, n_done = FIRST_PAUSE_SECONDS, 0
     with report.progress("judgements") as advance:
         while True:

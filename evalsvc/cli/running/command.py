@@ -115,7 +115,7 @@ def read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
 
 
 def choose_evaluators(client: Client, data: Data, report: Report) -> list[Any]:
-    """Return the default set for these examples, and say which that is."""
+    """Return the default evaluators for these examples, and report the choice."""
     transport = client.experiments_api.transport
     chosen, why = default_evaluators(transport, has_expected=data.has_expected, has_contexts=data.has_contexts)
     report.say(why)

@@ -17,7 +17,7 @@ from evalsvc.client.pipeline.runnables import name_of, read_components
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A config as the service is told it, and what this process runs for it, if anything."""
+    """A config as sent to the service, and the runnable that this process runs for it, if any."""
 
     config: Mapping[str, object]
     runnable: object = None

@@ -17,7 +17,7 @@ from evalsvc.client.values import JsonObject, from_json, to_json, to_wire
 
 @dataclass(frozen=True, slots=True)
 class LocalExample:
-    """An example as the caller gave it: its own objects, which JSON may not hold."""
+    """An example as the caller passed it: the original objects, which are not necessarily valid JSON."""
 
     index: int
     input: Any
@@ -52,9 +52,9 @@ def build_examples(
     dataset_version: int | None = None,
     clusters: str | Sequence[object] | None = None,
 ) -> Examples:
-    """Line inputs up with what is expected of them; one input may stand without a list around it.
+    """Match inputs with their expected outputs. A single input needs no list around it.
 
-    ValueError, naming the counts, when the lengths differ.
+    Raises ValueError, with the counts, when the lengths differ.
     """
     if (inputs is None) == (dataset_id is None):
         raise ValueError("Give either `inputs` or `dataset_id`.")
@@ -87,7 +87,7 @@ def build_examples(
 
 
 def as_list(values: Sequence[object] | Mapping[str, object] | str | None) -> list[object]:
-    """Return values as a list; one that stands alone, a text or an object, is a list of one."""
+    """Return values as a list. A single text or mapping becomes a list of one."""
     if values is None:
         return []
     return [values] if isinstance(values, (str, Mapping)) else list(values)
@@ -119,9 +119,10 @@ def build_row(example: ExampleBody, pos: int, local: Mapping[str, LocalExample])
 
 
 def to_components(output: object) -> JsonObject:
-    """Return an output as the service keeps it: by component, of which `output` is the answer.
+    """Return an output as the service stores it: by component, with the answer under `output`.
 
-    A dictionary with `output` and more is that already (so a runnable may say which `contexts` it found).
+    A dictionary with `output` and other keys already has this form, so a runnable can return the `contexts` that it
+    retrieved.
     """
     value = to_wire(output)
     if isinstance(value, dict) and "output" in value and len(value) > 1:

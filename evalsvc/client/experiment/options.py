@@ -33,10 +33,10 @@ CLUSTER = "cluster"
 class PlanOptions(TypedDict, total=False):
     """Options of an experiment's plan. See docs/experiments.md for their meanings and defaults.
 
-    `modes`: with `("integrated", "isolated")` each component of a pipeline is also run on what its predecessors should
-    have put out. `n_samples`: how often each example is asked. `cluster_by`: what examples share, such as
-    `metadata.document`, or for inputs of your own a value for each, such as its document; intervals are then over
-    clusters.
+    `modes`: with `("integrated", "isolated")` each component of a pipeline also runs on the expected outputs of its
+    predecessors. `n_samples`: the number of samples per example. `cluster_by`: what examples share, such as
+    `metadata.document`, or for your own inputs a list with one value per input, such as its document; intervals are
+    then over clusters.
     """
 
     modes: Sequence[str]

@@ -1,4 +1,4 @@
-"""A bar in a terminal, quiet lines in a log: how far it is, and what the primary metric says so far."""
+"""Progress bar in a terminal, plain lines in a log: progress and current estimate of the primary metric."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ SHOWN = 8
 
 
 class ProgressBar:
-    """Draws `Live` answers on stderr. In a terminal it redraws in place; elsewhere it writes a line at each tenth of
-    the work, and at least every half minute.
+    """Draws `Live` responses on stderr.
+
+    In a terminal the bar is redrawn in place; elsewhere a line is written at each tenth of the work, and at least every
+    half minute.
     """
 
     def __init__(self, metric: str, *, higher_is_better: bool = True, out: TextIO | None = None) -> None:

@@ -27,7 +27,7 @@ UNFINISHED = frozenset({"draft", "running", "idle"})
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRequest:
-    """An experiment as asked for."""
+    """An experiment as the caller requested it."""
 
     name: str
     examples: Examples
@@ -60,7 +60,7 @@ class ExperimentRequest:
 
 
 def describe(runnable: object, said: Mapping[str, object]) -> dict[str, object]:
-    """Return the parameters of a push config: where its code comes from, its components, and what the caller says."""
+    """Return the parameters of a push config: the origin of its code, its components, and the caller's parameters."""
     parameters: dict[str, object] = {"runnable": name_of(runnable), **to_json_object(said)}
     if (pipeline := as_pipeline(runnable)) is not None:
         parameters |= {"components": pipeline.components, "connections": pipeline.connections}
@@ -113,7 +113,7 @@ def find_unfinished(api: ExperimentsApi, wanted: ExperimentRequest, dataset: Dat
 
 
 def check_scorers(body: ExperimentBody, scorers: Mapping[str, CustomMetric]) -> None:
-    """Refuse to go on with an experiment whose numbers the caller can no longer compute, or with ones it lacks."""
+    """Raise ValueError if the scorers do not match the plan: if one is missing, or one is not planned."""
     planned = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
     posted = {name for name, metric in scorers.items() if not is_computed_at_end(metric)}
     if missing := sorted(planned - posted):

@@ -61,7 +61,7 @@ class ExperimentResult(Plottable):
         return f"<ExperimentResult {self.name!r} {self.id}>"
 
     def _repr_html_(self) -> str:
-        """Draw how it stands in a notebook: a config a line, its estimates with their intervals."""
+        """Render the status in a notebook: one row per config, with estimates and intervals."""
         return self.live()._repr_html_()
 
     def spans(self) -> list[DrawnInterval]:
@@ -82,7 +82,7 @@ class ExperimentResult(Plottable):
     # Reading
 
     def live(self) -> Live:
-        """Return how it stands now."""
+        """Return the current status."""
         live, _ = self._api.live(self.id)
         if live is None:
             raise AssertionError("a request without If-None-Match was answered with 304")
@@ -99,7 +99,7 @@ class ExperimentResult(Plottable):
         return list(self._api.decisions(self.id))
 
     def pareto(self, *metrics: str) -> dict[str, Any]:
-        """Return which configs nobody beats on all of two or three metrics, and how surely the others are beaten."""
+        """Return the configs on the Pareto front of two or three metrics, and the evidence against the others."""
         return self._api.pareto(self.id, metrics)
 
     def components(self) -> dict[str, ComponentGaps]:
@@ -109,7 +109,7 @@ class ExperimentResult(Plottable):
     def confusion(
         self, config: str, *, predicted: str = "/output", actual: str = "/expected", **options: Param
     ) -> dict[str, Any]:
-        """Return which labels a config gave for which right ones; JSON pointers say where both lie.
+        """Return the confusion matrix of a config's labels; JSON pointers select the predicted and the actual labels.
 
         `options` are `ignore_case`, `level` and `seed`.
         """
@@ -173,7 +173,7 @@ class ExperimentResult(Plottable):
         return self._examples[key]
 
     def _parameters_of(self, config_id: str) -> dict[str, object]:
-        """Return what the caller said about a config; read again when it was made after the experiment."""
+        """Return the caller's parameters of a config; fetch them again if the config is newer than the experiment."""
         if config_id not in self._parameters:
             configs = self._api.experiment(self.id)["configs"]
             self._parameters |= {config["id"]: config["parameters"] for config in configs}
@@ -201,7 +201,7 @@ class ExperimentResult(Plottable):
         return result
 
     def _add_computed_metrics(self, result: EvaluationResult) -> None:
-        """Work out what only the whole result has, and hold metrics over batches to the type that they say."""
+        """Compute the metrics that need the complete result, and check batch metrics against their declared type."""
         level = float(self.plan.get("level") or 0.95)
         for name, metric in self._workers.metrics.items():
             if is_computed_at_end(metric):
@@ -220,7 +220,7 @@ class ExperimentResult(Plottable):
     # Steering
 
     def stop(self, config: str) -> None:
-        """Run no more of a config; what it has done is kept, and it can be resumed."""
+        """Stop a config. Its results are retained, and it can be resumed."""
         self._api.control(self.id, self.live().config(config).id, "stop")
 
     def resume(self, config: str) -> None:
@@ -245,7 +245,7 @@ class ExperimentResult(Plottable):
     # Running
 
     def follow(self) -> Generator[Live]:
-        """Run this process' configs, and yield how the experiment stands whenever that changed, until all are done."""
+        """Run the configs of this process, and yield the status after each change until all are done."""
         self._workers.start()
         try:
             yield from self._changes()

@@ -24,7 +24,7 @@ class RowRunner(Protocol):
         ...
 
     def isolate(self, row: Row) -> None:
-        """Keep with the row what components make of expected inputs."""
+        """Store in the row the outputs of components for expected inputs."""
         ...
 
 
@@ -38,7 +38,7 @@ def make_runner(runnable: object, loop: Loop, modes: Collection[str], simulation
 
 
 class WholeRunner:
-    """Runs code whose components are not known."""
+    """Runs code with unknown components."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -61,7 +61,7 @@ class PipelineRunner:
         self._simulation = simulation
 
     def run(self, row: Row) -> object:
-        """Run all of it; components whose output is given are not called."""
+        """Run the complete pipeline; components with simulated outputs are not called."""
         inputs = self._pipeline.expand(row.input)
         return self._pipeline.run_on(inputs, self._simulation.of(row), self._loop)
 
@@ -78,7 +78,7 @@ class PipelineRunner:
 
 
 def score_row(row: Row, metrics: Mapping[str, CustomMetric], loop: Loop) -> dict[str, PostedScore]:
-    """Return what the caller's scorers say of an output; the row keeps why one has said nothing."""
+    """Return the scores of an output by the caller's scorers; the row records the error of a scorer that failed."""
     scores: dict[str, PostedScore] = {}
     for name, metric in metrics.items():
         if is_computed_at_end(metric):
@@ -107,7 +107,7 @@ def set_span(row: Row, place: SpanReference) -> None:
 
 
 def fill_row(row: Row, made: object) -> None:
-    """Take over what a runnable returned; what it says itself about the trace outranks what was seen."""
+    """Store what a runnable returned in the row; its own trace IDs take precedence over the observed ones."""
     if not isinstance(made, Output):
         row.output = made
         return

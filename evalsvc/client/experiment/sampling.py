@@ -1,4 +1,4 @@
-"""An example that is asked several times: its answers in one row, and in one body."""
+"""Several samples of one example, merged into one row and one request body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ KEPT_OF_REFUSED = ("latency_ms", "trace_id", "span_id")
 
 
 def merge_samples(samples: Sequence[Row]) -> Row:
-    """Return the row of an example as the service keeps it: the first answer that there is, and what all took."""
+    """Merge the samples of an example into one row.
+
+    It has the first successful answer, and the total cost, tokens and latency of all samples.
+    """
     if len(samples) == 1:
         return samples[0]
     row = copy(_shown(samples))
@@ -26,7 +29,7 @@ def merge_samples(samples: Sequence[Row]) -> Row:
     row.samples = [
         RowSample(**{one.name: getattr(sample, one.name) for one in fields(RowSample)}) for sample in samples
     ]
-    # Why a scorer of the caller's has said nothing, of whichever sample.
+    # Errors of the caller's scorers, from any of the samples.
     row.scores = {name: score for sample in samples for name, score in sample.scores.items()}
     return row
 

@@ -16,7 +16,7 @@ HEX = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True, slots=True)
 class SpanReference:
-    """Where an output was made: the ids of a trace and of a span in it; None where nobody records one."""
+    """Where an output was produced: the IDs of a trace and of a span in it, or None if nothing was recorded."""
 
     trace_id: str | None = None
     span_id: str | None = None
@@ -24,11 +24,12 @@ class SpanReference:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a runnable returns that knows more than its output: what it took, and the trace it was made in.
+    """What a runnable returns to report more than its output: its usage, and the trace in which it ran.
 
-    `cost` is money, in the unit in which you count it. `trace_id` and `span_id` are OpenTelemetry's, as hexadecimal
-    digits or as the numbers of a span context; a span needs its trace. ValueError for what is no id. `isolated` is what
-    components made of the outputs that are expected of their predecessors, by component and field.
+    `cost` is an amount of money in a unit of your choice. `trace_id` and `span_id` are OpenTelemetry IDs, as
+    hexadecimal digits or as the numbers of a span context; a span requires its trace. Raises ValueError for an invalid
+    ID. `isolated` contains the outputs of components for the expected outputs of their predecessors, by component and
+    field.
     """
 
     value: Any
@@ -42,7 +43,7 @@ class Output:
     def __post_init__(self) -> None:
         if self.span_id is not None and self.trace_id is None:
             raise ValueError("A span is found by its trace: give `trace_id` beside `span_id`.")
-        # Refused here, where the caller's code is at fault and can be told.
+        # Validate here, so that the error is raised in the caller's code.
         self.place()
 
     def place(self) -> SpanReference:

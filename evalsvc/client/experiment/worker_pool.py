@@ -47,10 +47,10 @@ class Job:
     config_id: str
     name: str
     runner: RowRunner
-    # Empty until the service has said it.
+    # Empty until the service has reported it.
     state: str = ""
-    # Whether there may be something to lease. A config that has ended has something when failures are tried again,
-    # which only a lease tells.
+    # Whether a lease might return examples. A config that has ended has work again when failures are retried, which
+    # only a lease reveals.
     is_wanted: bool = True
     # Whether it was running and runs no more: what is left of a unit is given back.
     is_called_off: bool = False
@@ -60,7 +60,7 @@ class Job:
     seconds: float | None = None
 
     def hear(self, state: str) -> None:
-        """Take over a state that the service has told; a config that ends, and was not so before, is left alone."""
+        """Apply a state that the service reported. A config that has just ended is not leased from again."""
         if state in ALIVE:
             self.is_wanted, self.is_called_off = True, False
         elif self.state in ALIVE or state == DELETED:
@@ -68,7 +68,7 @@ class Job:
         self.state = state
 
     def hear_nothing_to_lease(self, state: str) -> None:
-        """Take over what a lease without a unit says: of a config that has ended, that is the last word."""
+        """Apply the state from a lease without a unit; for a config that has ended, it is final."""
         self.hear(state)
         self.is_wanted = self.state in ALIVE
 
@@ -101,12 +101,12 @@ class WorkerPool:
 
     @property
     def is_running(self) -> bool:
-        """Return whether its threads were started and not told to stop."""
+        """Return whether the threads are started and have not been stopped."""
         return bool(self._workers) and not self._stopping.is_set()
 
     @property
     def has_work(self) -> bool:
-        """Return whether something is in work, or may be there to lease."""
+        """Return whether examples are in progress, or might be available to lease."""
         return any(job.is_wanted or job.n_units_held for job in self.jobs.values())
 
     def add(self, config_id: str, name: str, runnable: object) -> None:
@@ -117,7 +117,7 @@ class WorkerPool:
             self._condition.notify_all()
 
     def start(self) -> None:
-        """Start the threads; they are daemons, so that a call that hangs does not keep the process alive."""
+        """Start the threads as daemons, so that a call that hangs does not prevent the process from exiting."""
         self._stopping.clear()
         self._workers = [
             threading.Thread(target=self._work, name=f"evalsvc-{i}", daemon=True) for i in range(self.threads)
@@ -151,17 +151,18 @@ class WorkerPool:
                     try:
                         self._lease_and_run(job)
                     except NotFoundError:
-                        # Someone deleted it; if they deleted the whole experiment, whoever follows it is told.
+                        # The config was deleted. If the complete experiment was deleted, the thread that follows it
+                        # gets the error.
                         self._hear(job, job.hear, DELETED)
         except BaseException as exc:
-            # A thread must not die in silence: whoever waits for the experiment raises this.
+            # A worker must not fail silently: the thread that waits for the experiment raises this error.
             self.failure = self.failure or exc
             self._stopping.set()
         finally:
             self.has_changed.set()
 
     def _next_job(self) -> Job | None:
-        """Return the next config whose turn it is; wait when none has anything to lease."""
+        """Return the next config in turn; wait when none has anything to lease."""
         with self._condition:
             alive = [job for job in self.jobs.values() if job.is_wanted]
             now = time.monotonic()
@@ -174,7 +175,7 @@ class WorkerPool:
 
     def _lease_and_run(self, job: Job) -> None:
         size, seconds = self._lease_size(job)
-        # Counted before it is asked for: another thread may be told meanwhile that nothing is left.
+        # Count the unit before the request: in the meantime another thread might be answered that no work remains.
         with self._held(job):
             answer = self.api.lease(self.experiment_id, job.config_id, size, seconds)
             if (unit := answer.get("unit")) is not None:
@@ -244,7 +245,7 @@ class WorkerPool:
             if self._stopping.is_set():
                 return None, {}
             row.status, row.error_type, row.error_message = "error", "bug", _error_message(exc)
-        # After the clock has stopped: what components do by themselves is no part of the answer, nor of its failure.
+        # After the timing, because isolated runs are not part of the answer or of its failure.
         job.runner.isolate(row)
         return row, self._build_output(row)
 

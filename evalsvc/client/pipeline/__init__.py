@@ -1,1 +1,1 @@
-"""Code whose components are known: what connects them, how each is called, and any runnable as a function."""
+"""Code with known components: their connections, how each is called, and any runnable as a function."""

@@ -63,7 +63,7 @@ class CallableGraph(Graph):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The components whose outputs are the answer."""
+        """The components with the outputs that form the answer."""
         return super().outputs if self._outputs is None else tuple(self._outputs)
 
     def _check_links(self) -> None:
@@ -98,8 +98,8 @@ class CallableGraph(Graph):
     def expand(self, value: object) -> dict[str, Fields]:
         """Return an input by component.
 
-        `{"reader": {"top_k": 3}}` names one; `{"query": …}` goes to the one component with such a parameter that
-        nothing feeds. What is no object goes to the one parameter that has to be given.
+        `{"reader": {"top_k": 3}}` names one; `{"query": …}` goes to the one component with an unconnected parameter of
+        that name. A value that is not a mapping goes to the only required parameter.
         """
         free = {name: self._free(name) for name in self.names}
         found: dict[str, Fields] = {}
@@ -146,7 +146,7 @@ class CallableGraph(Graph):
                 raise ValueError(f"Component {name!r} needs {_listed(missing)}, which the input does not have.")
 
     def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
-        """Run the components one after the other; those whose output is given are not called."""
+        """Run the components in order; those with simulated outputs are not called."""
         made: dict[str, Fields] = {}
         for name in self.order:
             found = given.get(name)
@@ -154,7 +154,7 @@ class CallableGraph(Graph):
         return made
 
     def call(self, name: str, arguments: Fields, loop: Loop) -> Fields:
-        """Run one component; a value that is no object is its only field."""
+        """Run one component. A return value that is not a mapping becomes its only field."""
         found = wait_if_awaitable(find_target(self._components[name])(**arguments), loop)
         if isinstance(found, Mapping):
             return cast(Fields, dict(found))

@@ -48,7 +48,7 @@ class Graph(ABC):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The components that nobody reads."""
+        """The components that no other component reads."""
         read = {link.before for link in self.links}
         return tuple(name for name in self.names if name not in read)
 
@@ -68,7 +68,7 @@ class Graph(ABC):
 
     @abstractmethod
     def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
-        """Run everything but the components whose output is given, and return all outputs by component."""
+        """Run all components except those with simulated outputs, and return all outputs by component."""
 
     def arguments(self, name: str, inputs: ByComponent, made: ByComponent) -> Fields:
         """Return what a component gets: of the input, and of what those before it have put out."""

@@ -70,7 +70,7 @@ class HaystackGraph(Graph):
         return made
 
     def arguments(self, name: str, inputs: ByComponent, made: ByComponent) -> Fields:
-        """Return what a component gets; an input that joins several senders gets a list of what came."""
+        """Return the arguments of a component; an input with several senders receives a list of their values."""
         found = dict(inputs.get(name, {}))
         for link in self.links_into(name):
             if link.field not in made.get(link.before, {}):

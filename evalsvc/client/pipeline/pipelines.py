@@ -1,4 +1,4 @@
-"""`Pipeline`: code whose components are known, so that each can be scored, simulated, and run by itself."""
+"""`Pipeline`: code with known components, each of which can be scored, simulated and run separately."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAX_MESSAGE = 2000
 
 
 class Pipeline:
-    """Components and what connects them: `Pipeline({"retriever": f, "reader": g}, ["retriever.docs -> reader.docs"])`.
+    """Components and their connections: `Pipeline({"retriever": f, "reader": g}, ["retriever.docs -> reader.docs"])`.
 
     A component is a function, a coroutine function or an object with `run`; it takes its parameters by name and returns
-    a dictionary of fields, or one value. What could never run is a ValueError here, before anything does: a name that
-    there is not, a parameter that is fed twice, a circle, a component that nobody reads and that is not the `output`.
+    a dictionary of fields, or one value. Raises ValueError for a pipeline that could never run: an unknown name, a
+    parameter with two connections, a circle, a component that is neither read nor part of the `output`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Pipeline:
 
     @property
     def output(self) -> list[str]:
-        """The components whose outputs are the answer."""
+        """The components with the outputs that form the answer."""
         return list(self.graph_of_components.outputs)
 
     def expand(self, value: object) -> dict[str, Fields]:
@@ -72,7 +72,7 @@ class Pipeline:
             loop.close()
 
     def run_on(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Any]:
-        """Run on an input by component; components whose output is given are not called."""
+        """Run on an input by component; components with simulated outputs are not called."""
         if given and self.graph_of_components.why_whole:
             raise ValueError(f"No output can be simulated: {self.graph_of_components.why_whole}.")
         made = self.graph_of_components.run(inputs, given, loop)
@@ -83,10 +83,10 @@ class Pipeline:
     def run_isolated(
         self, inputs: ByComponent, expected: object, given: Collection[str], loop: Loop
     ) -> tuple[dict[str, Fields], dict[str, str]]:
-        """Run each component on what is *expected* of those that it reads; return outputs, and what failed.
+        """Run each component on the *expected* outputs of its predecessors; return outputs and errors by component.
 
-        A component that reads no other one is left out, as its isolated output is the integrated one; so is one of
-        whose predecessors nothing is expected, and one whose output is given.
+        Components without predecessors are left out, as their isolated output equals the integrated one; so are
+        components with simulated outputs, and those without expected outputs for their predecessors.
         """
         graph, made, errors = self.graph_of_components, dict[str, Fields](), dict[str, str]()
         labels = {name: part for name in self.components if (part := expected_of(expected, name)) is not None}
@@ -113,7 +113,7 @@ def expected_of(expected: object, name: str) -> Mapping[str, object] | None:
 
 
 def as_pipeline(runnable: object) -> Pipeline | None:
-    """Return a runnable whose components are known as a pipeline; None for any other."""
+    """Return a pipeline for a runnable with known components, None for any other runnable."""
     if isinstance(runnable, Pipeline):
         return runnable
     return Pipeline.from_haystack(runnable) if is_haystack(runnable) else None

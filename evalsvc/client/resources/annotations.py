@@ -15,7 +15,7 @@ CRITERIA, LABELS = "/v1/annotation-criteria", "/v1/annotations"
 
 @dataclass(frozen=True, kw_only=True)
 class CriteriaRecord(ServiceObject):
-    """A question, and of which type its answers are."""
+    """A question, with the type of its answers."""
 
     id: str
     project_id: str
@@ -29,7 +29,7 @@ class CriteriaRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRecord(ServiceObject):
-    """What a person has said of something, as it counts; `evaluation_id` is where its score is kept."""
+    """A person's current label of a target; `evaluation_id` identifies the evaluation with its score."""
 
     id: str
     evaluation_id: str
@@ -97,7 +97,7 @@ class AnnotationsApi:
         evaluation: str | None = None,
         explanation: str | None = None,
     ) -> LabelRecord:
-        """Keep what a person says of one log, trace, span or evaluation; said again, it replaces what was said."""
+        """Store a label of one log, trace, span or evaluation; it replaces an earlier label by the same criteria."""
         named = {"log": log, "trace": trace, "span": span, "evaluation": evaluation}
         given = [(type, reference) for type, reference in named.items() if reference is not None]
         if len(given) != 1:
@@ -120,7 +120,7 @@ class AnnotationsApi:
 
 
 def said_value(value: bool | float | str) -> JsonObject:
-    """Return what a person says as the member of the wire that takes it."""
+    """Return the request field for a value, which depends on its type."""
     match value:
         case bool():
             return {"value_pass": value}

@@ -1,4 +1,4 @@
-"""`client.benchmarks`: a frozen question, asked of one config after another, and its answers over time."""
+"""`client.benchmarks`: frozen benchmarks, executed against one config after another, and their history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATH = "/v1/benchmarks"
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkRecord(ServiceObject):
-    """A benchmark. `drift` says what of its logic is another now, where one benchmark was asked for."""
+    """A benchmark. `drift` lists the changes of its logic, and is set when a single benchmark is requested."""
 
     id: str
     name: str
@@ -32,7 +32,7 @@ class BenchmarkRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionRecord(ServiceObject):
-    """One config that was asked, what it has reached, and how that compares with the last and the best before it."""
+    """One execution of a benchmark, compared with the last and the best execution before it."""
 
     id: str
     number: int
@@ -94,10 +94,10 @@ class BenchmarksApi:
     def execute(
         self, benchmark: str | BenchmarkRecord, config: Mapping[str, object], **said: object
     ) -> ExecutionRecord:
-        """Ask the question of one config, as an experiment that starts at once.
+        """Run a benchmark against one config, as an experiment that starts immediately.
 
-        InvalidError (`drifted`) when what it is measured by has changed, unless `allow_drift=True`. `model`,
-        `task_version` and `environment` say what it ran in. For code of your own there is `client.run_benchmark`.
+        Raises InvalidError (`drifted`) when the logic of the benchmark has changed, unless `allow_drift=True`. `model`,
+        `task_version` and `environment` describe what was run. For your own code use `client.run_benchmark`.
         """
         body = {"config": to_json_object(config), **to_json_object(said)}
         return ExecutionRecord.read(self._transport.post(f"{PATH}/{id_of(benchmark)}/executions", body)["execution"])

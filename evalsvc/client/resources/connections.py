@@ -1,4 +1,4 @@
-"""`client.connections`: where LLMs live that evaluators ask. Keys go in and are never shown."""
+"""`client.connections`: connections to the LLMs that evaluators call. Keys are write-only."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ConnectionsApi:
         return self._connection(self._transport.patch(f"{PATH}/{id_of(connection)}", to_json_object(changes)))
 
     def test(self, connection: str | ConnectionRecord) -> TrialRecord:
-        """Ask the model for one word, which may take 20 seconds; `ok` says whether it worked."""
+        """Send a one-word request to the model, which can take 20 seconds; `ok` is whether it succeeded."""
         return TrialRecord.read(self._transport.post(f"{PATH}/{id_of(connection)}/test"))
 
     def delete(self, connection: str | ConnectionRecord) -> None:

@@ -90,7 +90,7 @@ class DatasetsApi:
     ) -> DatasetRecord:
         """Upload a file (JSONL, CSV, Parquet, SQuAD, GSM8K, a BEIR zip or its three files) under a new name.
 
-        The name is the file's unless given. `mapping` says which column is which field: `{"input": "Question"}`.
+        The default name is that of the file. `mapping` maps fields to columns: `{"input": "Question"}`.
         """
         fields = {"dataset_name": name or Path(paths[0]).stem, "dataset_description": description}
         return self._dataset(self._send_files("/v1/datasets", paths, fields | _reading(format, mapping, split)))
@@ -182,7 +182,7 @@ def _as_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:
 
 
 def _reading(format: str | None, mapping: Mapping[str, object] | None, split: str | None) -> dict[str, str]:
-    """Return what an upload says about its file, as fields of a form."""
+    """Return the form fields that describe an uploaded file."""
     columns = json.dumps(to_json_object(mapping)) if mapping else None
     said = {"format": format, "custom_field_mapping": columns, "split": split}
     return {name: value for name, value in said.items() if value is not None}

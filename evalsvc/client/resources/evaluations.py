@@ -49,10 +49,10 @@ class EvaluationsApi:
     def search(
         self, *filters: Mapping[str, object], page_size: int = 1000, **equal: object
     ) -> Listing[EvaluationRecord]:
-        """Return the captured evaluations, newest first, that all filters let through.
+        """Return the captured evaluations that match all filters, newest first.
 
-        `search(app="demo", passed=False)` compares for equality. A filter says more:
-        `{"field": "score", "operation": "ge", "value": 0.5}`, or `{"or_": [filter, filter]}`.
+        `search(app="demo", passed=False)` compares for equality. A mapping allows other operations: `{"field": "score",
+        "operation": "ge", "value": 0.5}`, or `{"or_": [filter, filter]}`.
         """
         asked = [to_json_object(one) for one in filters]
         asked += [{"field": FIELDS.get(name, name), "operation": "eq", "value": to_json(value)}
@@ -81,9 +81,9 @@ class EvaluationsApi:
                 return n_deleted
 
     def import_results(self, rows: Iterable[Mapping[str, object]]) -> Sent:
-        """Keep scores that were made elsewhere, with what they are of; each has an `evaluator_id` and a `score_raw`.
+        """Store scores computed elsewhere, with their samples; each row has an `evaluator_id` and a `score_raw`.
 
-        A row with a `log_id` is kept once, however often it is sent. The answer says of each row what became of it.
+        A row with a `log_id` is stored once, no matter how often it is sent. The result has the outcome of each row.
         """
         return send_rows(self._transport, (to_json_object(row) for row in rows))
 

@@ -1,4 +1,4 @@
-"""`client.experiments`: experiments that the service has, whoever runs them."""
+"""`client.experiments`: the experiments of the service, including those of other clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATH = "/v1/experiments"
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentRecord(ServiceObject):
-    """An experiment with its plan; `configs` are there where one experiment was asked for."""
+    """An experiment with its plan; `configs` is set when a single experiment is requested."""
 
     id: str
     name: str
@@ -38,7 +38,7 @@ class ExperimentRecord(ServiceObject):
 
     @classmethod
     def read(cls, body: object) -> ExperimentRecord:
-        """Read an experiment; its state stands in its plan, if it has one."""
+        """Read an experiment; its state is that of its plan, if it has one."""
         answer: dict[str, Any] = dict(body)  # type: ignore[call-overload]
         return super().read({**answer, "state": (answer.get("plan") or {}).get("state", "passive")})
 
@@ -93,9 +93,9 @@ class StoredExperiments:
     def create(
         self, name: str, plan: Mapping[str, object], configs: Sequence[Mapping[str, object]]
     ) -> ExperimentRecord:
-        """Make an experiment whose configs the service runs; plan and configs in the words of the API.
+        """Create an experiment with configs that the service runs; plan and configs are as in the API.
 
-        For code of your own there are `client.eval` and `client.experiment`.
+        For your own code use `client.eval` and `client.experiment`.
         """
         said = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(one) for one in configs]}
         return self._experiment(self._transport.post(PATH, said))
@@ -109,7 +109,7 @@ class StoredExperiments:
         self._transport.call("DELETE", f"{PATH}/{id_of(experiment)}")
 
     def live(self, experiment: Named) -> Live:
-        """Return how it stands: configs, estimates, leader, newest decisions."""
+        """Return the current status: configs, estimates, leader, newest decisions."""
         live, _ = self._api.live(id_of(experiment))
         if live is None:
             raise AssertionError("a request without If-None-Match was answered with 304")
@@ -120,7 +120,7 @@ class StoredExperiments:
         return self._api.decisions(id_of(experiment))
 
     def stop(self, experiment: Named, *configs: str) -> Live:
-        """Stop configs, or all of them where none is named; return how it stands then."""
+        """Stop the given configs, or all of them if none are given; return the new status."""
         return self._control(experiment, "stop", configs)
 
     def resume(self, experiment: Named, *configs: str) -> Live:
@@ -174,7 +174,7 @@ class StoredExperiments:
         return Listing(lambda: map(OutputRecord.read, self._transport.pages(path, "results", params)))
 
     def pareto(self, experiment: Named, *metrics: str) -> dict[str, Any]:
-        """Return which configs nobody beats on all of two or three metrics, and how surely the others are beaten."""
+        """Return the configs on the Pareto front of two or three metrics, and the evidence against the others."""
         return self._api.pareto(id_of(experiment), metrics)
 
     def recount(self, experiment: Named) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`client.gates`: may it go out? Decisions that are kept with what they rest on."""
+"""`client.gates`: release decisions, stored with their evidence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS = ("md", "junit", "html")
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRecord(ServiceObject):
-    """One rule of a gate: what was asked, what was shown, and about how many more examples would settle it."""
+    """One rule of a gate: the requirement, the evidence, and about how many more examples would decide it."""
 
     metric: str
     kind: str
@@ -76,7 +76,7 @@ class GateRecord(ServiceObject, Plottable):
 
     @property
     def passed(self) -> bool:
-        """Return whether everything that was asked is shown."""
+        """Return whether all rules passed."""
         return self.outcome == "pass"
 
     def __str__(self) -> str:
@@ -129,11 +129,11 @@ class GatesApi:
         history: Mapping[str, object] | None = None,
         **options: object,
     ) -> GateRecord:
-        """Decide about a candidate (or a history), and keep the decision.
+        """Evaluate the rules for a candidate (or a history), and store the decision.
 
-        `candidate` and `baseline` are results of `eval`, ids of experiments with one config, or
-        `{"experiment_id", "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or `better_by`,
-        `at_least`, `at_most`. `options` are `level`, `looks`, `covers`, `cluster_by`, `name` and others of the API.
+        `candidate` and `baseline` are results of `eval`, IDs of experiments with one config, or `{"experiment_id",
+        "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or has `better_by`, `at_least` or
+        `at_most`. `options` are `level`, `looks`, `covers`, `cluster_by`, `name` and others of the API.
         """
         said = {"rules": to_json(list(rules)), **to_json_object(options)}
         said |= {

@@ -58,7 +58,7 @@ class ProfilesApi:
         archived: bool = False,
         all_revisions: bool = False,
     ) -> Listing[ProfileRecord]:
-        """Return profiles, own and managed ones, each in its newest revision unless all are asked for."""
+        """Return the account's own and the managed profiles: each in its newest revision, or all revisions."""
         params = {
             "evaluator_family": family,
             "evaluator_id": evaluator,

@@ -31,7 +31,7 @@ class Resources(Service):
 
     @property
     def connections(self) -> ConnectionsApi:
-        """LLMs that evaluators ask."""
+        """LLMs that evaluators call."""
         return ConnectionsApi(self._transport)
 
     @property
@@ -51,7 +51,7 @@ class Resources(Service):
 
     @property
     def experiments(self) -> StoredExperiments:
-        """Experiments that the service has, whoever runs them."""
+        """Experiments of the service, including those of other clients."""
         return StoredExperiments(self._transport)
 
     @property

@@ -21,7 +21,7 @@ FORMATS = ("jsonl", "csv")
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewRecord(ServiceObject, Plottable):
-    """A review and how far it has come; `agreement` and `estimates` are there where one review was asked for."""
+    """A review and its progress; `agreement` and `estimates` are set when a single review is requested."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class ReviewRecord(ServiceObject, Plottable):
         return {name: value for name, value in super().cells().items() if name not in ("agreement", "estimates")}
 
     def spans(self) -> list[DrawnInterval]:
-        """Return what is plotted: what the answers say of the rest."""
+        """Return the intervals to plot: the estimates from the answers."""
         return [_estimate(one) for one in self.estimates]
 
     def _repr_html_(self) -> str:
@@ -75,7 +75,7 @@ def _drawn(name: str, value: float | None, ends: Mapping[str, Any], n: int) -> D
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewItemRecord(ServiceObject):
-    """An item with all that was said about it, and the probability with which it was drawn."""
+    """An item with all its answers, and the probability with which it was sampled."""
 
     id: str
     position: int
@@ -90,7 +90,7 @@ class ReviewItemRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseRecord(ServiceObject):
-    """An item in a reviewer's hands: what is asked about, and the token that its answer needs."""
+    """An item leased to a reviewer: its content, and the token that its answer requires."""
 
     item_id: str
     lease_token: str
@@ -143,11 +143,11 @@ class ReviewsApi:
         return Listing(lambda: map(ReviewRecord.read, pages(PATH, "reviews", params)))
 
     def get(self, review: str | ReviewRecord) -> ReviewRecord:
-        """Return a review with how far people agree, and what the answers say of the rest."""
+        """Return a review with the agreement between reviewers, and the estimates from their answers."""
         return ReviewRecord.read(self._transport.get(f"{PATH}/{id_of(review)}")["review"])
 
     def close(self, review: str | ReviewRecord) -> ReviewRecord:
-        """Let nobody answer any more; what was answered stays."""
+        """Close a review to further answers; existing answers are retained."""
         self._transport.post(f"{PATH}/{id_of(review)}/close")
         return self.get(review)
 
@@ -163,7 +163,10 @@ class ReviewsApi:
     def lease(
         self, review: str | ReviewRecord, *, reviewer: str | None = None, seconds: int | None = None
     ) -> LeaseRecord | None:
-        """Take the next item for a reviewer; nobody else has it until then. None where nothing is left for them."""
+        """Lease the next item to a reviewer, exclusively until the lease expires.
+
+        Return None if no items remain for the reviewer.
+        """
         said = {name: value for name, value in (("reviewer", reviewer), ("seconds", seconds)) if value is not None}
         found = self._transport.post(f"{PATH}/{id_of(review)}/lease", said)["lease"]
         return None if found is None else LeaseRecord.read(found)
@@ -178,9 +181,9 @@ class ReviewsApi:
         explanation: str | None = None,
         revise: bool = False,
     ) -> None:
-        """Keep what a person says of a leased item: an answer for each question, or of a pair a `choice`.
+        """Store a person's answer to a leased item: a value for each question, or a `choice` for a pair.
 
-        `answers` are by the id of the criteria; a choice is `first`, `second` or `tie`, as shown.
+        `answers` is keyed by criteria ID; a choice is `first`, `second` or `tie`, in the displayed order.
         """
         said: JsonObject = {"lease_token": lease.lease_token}
         said |= (
@@ -196,7 +199,7 @@ class ReviewsApi:
         self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/skip", said)
 
     def create_link(self, review: str | ReviewRecord, name: str, *, expires_in_seconds: int = 7 * 86400) -> LinkRecord:
-        """Make a link by which somebody outside may answer this review alone; its `url` is shown this once."""
+        """Create a link by which an external reviewer can answer only this review; its `url` is displayed only once."""
         said = {"name": name, "expires_in_seconds": expires_in_seconds}
         return LinkRecord.read(self._transport.post(f"{PATH}/{id_of(review)}/links", said)["link"])
 
@@ -216,9 +219,9 @@ class ReviewsApi:
         return write_pieces(target, self._transport.download(address))
 
     def import_answers(self, review: str | ReviewRecord, path: str | Path) -> JsonObject:
-        """Keep answers that were given elsewhere, from a file with the columns of an export: all of them, or none.
+        """Store answers collected elsewhere, from a file with the columns of an export: all of them, or none.
 
-        Return `n_kept`, `n_repeated` and `n_empty`; the same file again keeps nothing twice.
+        Return `n_kept`, `n_repeated` and `n_empty`; importing the same file again stores nothing twice.
         """
         source = Path(path)
         said = {"format": _format_of(source), "text": source.read_text(encoding="utf-8")}

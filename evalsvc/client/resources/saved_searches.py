@@ -16,7 +16,7 @@ PATH = "/v1/saved-searches"
 
 @dataclass(frozen=True, kw_only=True)
 class SavedSearchRecord(ServiceObject):
-    """A saved search: `query` as it was written, `filters` as of this answer; None where `problem` says why not."""
+    """A saved search: the original `query`, and its current `filters`, which are None when there is a `problem`."""
 
     id: str
     name: str
@@ -59,9 +59,9 @@ class SavedSearchesApi:
         self._transport.call("DELETE", f"{PATH}/{id_of(search)}")
 
     def evaluations(self, search: str | SavedSearchRecord) -> Listing[EvaluationRecord]:
-        """Return what a search finds, newest first; its filters are read anew each time that the list is iterated.
+        """Return the evaluations that match a search, newest first; each iteration reloads the filters.
 
-        Raises ValueError where the service cannot read them any more.
+        Raises ValueError if the service can no longer read them.
         """
 
         def read() -> Iterator[EvaluationRecord]:
@@ -78,5 +78,5 @@ class SavedSearchesApi:
 
 
 def _texts(query: Mapping[str, object]) -> JsonObject:
-    """Return filters as texts, as addresses hold them: `min=0.5` is `"0.5"`."""
+    """Return filters as texts, as in a query string: `min=0.5` is `"0.5"`."""
     return {name: str(value) for name, value in query.items()}

@@ -23,7 +23,7 @@ class ScoreBody(TypedDict, total=False):
 
 
 class MetricBody(TypedDict, total=False):
-    """An estimate, in a live answer or a file."""
+    """An estimate, in a status response or in a file."""
 
     name: str
     value: float | None
@@ -57,7 +57,7 @@ class _Named(TypedDict):
 
 
 class StandingBody(_Named, total=False):
-    """How one config stands, in a live answer."""
+    """The status of one config, in a status response."""
 
     state: str
     stop_reason: str | None
@@ -72,7 +72,7 @@ class StandingBody(_Named, total=False):
 
 
 class LiveExperimentBody(_Named, total=False):
-    """The experiment in a live answer."""
+    """The experiment, in a status response."""
 
     state: str
     n_examples: int
@@ -81,7 +81,7 @@ class LiveExperimentBody(_Named, total=False):
 
 
 class LiveBody(TypedDict, total=False):
-    """How an experiment stands."""
+    """The status of an experiment."""
 
     experiment: LiveExperimentBody
     configs: Sequence[StandingBody]

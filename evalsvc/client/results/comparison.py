@@ -23,11 +23,11 @@ SHOWN = 10
 class Comparison(Plottable):
     """By how much one config beats another: `delta` on `n` common examples, with an interval for new data.
 
-    `a` and `b` are the names of the configs, or of their experiments where both configs are named alike.
-    `word` is better, worse or may be chance, of the first against the second; None where nothing can be said while
-    watched, since the metric has no declared range. `this_set` is what the difference is on
-    the common examples alone, and `share` how much of the two sets of examples they are. Iterate it for the examples:
-    those on which the two differ come first, and further pages are read as they are needed.
+    `a` and `b` are the names of the configs, or of their experiments if both configs have the same name. `word` is
+    better, worse or may be chance, for the first against the second; it is None if the metric has no declared range,
+    because an anytime-valid verdict then does not exist. `this_set` is the difference on the common examples alone, and
+    `share` the proportion of the two sets of examples that they form. Iterate over it for the examples: those with
+    different results come first, and further pages are loaded on demand.
     """
 
     a: str
@@ -115,7 +115,7 @@ class Comparison(Plottable):
 
 
 def _cells(example: Mapping[str, Any]) -> dict[str, object]:
-    """Return an example as a row of a table: what is nested once stands beside the rest."""
+    """Return an example as a flat table row: its nested members become columns."""
     found: dict[str, object] = {}
     for name, value in example.items():
         nested = value.items() if name in ("a", "b") and isinstance(value, Mapping) else ()

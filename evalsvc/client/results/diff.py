@@ -1,4 +1,4 @@
-"""Two results side by side, output by output: what can be said without any expectation, as in a blind run."""
+"""Side-by-side comparison of the outputs of two results, which requires no expected outputs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class OutputDiff:
 
 
 def diff_rows(a: str, b: str, first: Sequence[Row], second: Sequence[Row]) -> OutputDiff:
-    """Match rows by the id of their example. ValueError where an id stands for two inputs."""
+    """Match rows by example ID. Raises ValueError if an ID has two different inputs."""
     others = {row.example_id: row for row in second}
     pairs = []
     for row in first:

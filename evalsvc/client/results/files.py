@@ -1,4 +1,4 @@
-"""Files that a result is kept in: JSON, or JSON Lines with the facts on the first line and a row on each other."""
+"""Result files: JSON, or JSON Lines with the facts on the first line and one row on each other line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERSION = 1
 
 
 def write_result(target: Path, facts: Mapping[str, object], rows: Sequence[Row]) -> None:
-    """Write facts and rows, as the suffix of the file says. ValueError for a suffix that is neither."""
+    """Write facts and rows in the format of the file's suffix. Raises ValueError for an unsupported suffix."""
     header = {"format": FORMAT, "version": VERSION, **facts}
     if target.suffix == ".json":
         body = {**header, "rows": [row.as_wire() for row in rows]}
@@ -28,7 +28,7 @@ def write_result(target: Path, facts: Mapping[str, object], rows: Sequence[Row])
 
 
 def read_result(source: Path) -> tuple[dict[str, Any], list[Row]]:
-    """Return the facts and the rows of a file. ValueError for a file that holds no result, or one of another format."""
+    """Return the facts and the rows of a file. Raises ValueError for other content, or for another format."""
     if source.suffix not in (".json", ".jsonl"):
         raise ValueError(f"A result is loaded from .json or .jsonl, not from '{source.suffix}': a CSV has no types.")
     text = source.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What components would gain from perfect predecessors, and which of them hold a pipeline back: as the service says."""
+"""Gains of components from perfect predecessors, and the bottleneck of a pipeline, as computed by the service."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class ComponentGaps(Plottable):
-    """The gaps of one config, and its `bottleneck`: the components whose replacement by what is expected gains most.
+    """The gaps of one config, and its `bottleneck`.
 
-    The bottleneck is empty, and `reason` says why, where none is shown. All intervals hold together at `level`.
+    The bottleneck is the set of components with the largest gain if replaced by expected outputs. It is empty, with a
+    `reason`, if the evidence shows none. All intervals are simultaneous at `level`.
     """
 
     config: str

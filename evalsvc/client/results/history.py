@@ -36,7 +36,10 @@ class HistoryPoint:
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> HistoryPoint:
-        """Read a point of /v1/history: an evaluation's has its id, an experiment's says which output it judged."""
+        """Read a point of /v1/history.
+
+        A point of an evaluation has its ID, a point of an experiment names the evaluated output.
+        """
         origin = ("source", "experiment_id", "config_id", "output_id", "example_id")
         known = {name: body[name] for name in origin if name in body}
         return cls(body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **known)

@@ -1,4 +1,4 @@
-"""How a running experiment stands, as the service tells it."""
+"""Status of a running experiment, as reported by the service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANCE_WORD = "may be chance"
 
 
 def comparison_word(word: str | None) -> str:
-    """Return the word of a comparison, or why there is none, which is not to say that nothing differs."""
+    """Return the verdict of a comparison, or why it has none, which does not mean that nothing differs."""
     return word or "no verdict while watched, as the metric has no declared range"
 
 
@@ -35,7 +35,10 @@ def told_difference(found: Mapping[str, Any] | None) -> str:
 
 
 def _hedge(word: str | None, ends: Mapping[str, Any]) -> str:
-    """Explain a word beside an interval that seems to say more: the interval is right at one look, the word at all."""
+    """Explain an inconclusive verdict next to an interval that excludes zero.
+
+    The interval is valid for a fixed sample only, the verdict is anytime-valid.
+    """
     lower, upper = ends.get("lower"), ends.get("upper")
     if word != CHANCE_WORD or lower is None or upper is None or lower <= 0 <= upper:
         return ""
@@ -44,7 +47,7 @@ def _hedge(word: str | None, ends: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one config stands: its state, its counts and its estimates."""
+    """Status of one config: its state, its counts and its estimates."""
 
     id: str
     name: str
@@ -66,9 +69,9 @@ class Standing:
 
     @property
     def word(self) -> str | None:
-        """Whether it is better or worse on new data than what it is compared with, or that may be chance.
+        """Whether it is better or worse on new data than the leader, or whether the difference might be chance.
 
-        None for the leader, and where nothing can be said while watched: `versus` then says why.
+        None for the leader, and if no anytime-valid verdict exists: `versus` then explains why.
         """
         return self.versus_leader.get("word") if self.versus_leader else None
 
@@ -93,7 +96,7 @@ class Standing:
 
     @classmethod
     def read(cls, body: StandingBody) -> Standing:
-        """Read one of the `configs` of a live answer."""
+        """Read one of the `configs` of a status response."""
         return cls(
             id=body["id"],
             name=body["name"],
@@ -112,7 +115,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Live(Plottable):
-    """How an experiment stands: its configs, the leader, the newest decisions."""
+    """Status of an experiment: its configs, the leader, the newest decisions."""
 
     id: str
     name: str
@@ -127,13 +130,13 @@ class Live(Plottable):
 
     @classmethod
     def read(cls, body: LiveBody) -> Live:
-        """Read a live answer."""
+        """Read a status response."""
         experiment = body["experiment"]
         return cls(
             id=experiment["id"],
             name=experiment["name"],
             state=experiment["state"],
-            # Of a plan with a limit only so many are asked.
+            # A plan with a limit runs only that many examples.
             n_examples=experiment.get("limit") or experiment["n_examples"],
             configs=tuple(Standing.read(one) for one in body["configs"]),
             leader=body.get("leader"),

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Metric(Plottable):
-    """An estimate: `value` from `n` of `N` examples, and an interval that says what it covers.
+    """An estimate: `value` from `n` of `N` examples, and an interval with what it covers.
 
     `lower` and `upper` are for new data, as `new_data` is; `this_set` is about these N examples alone. A total has no
-    new data: its headline is the `mean` of one score. `requested` is what a strategy that was asked for by name gives.
-    `n`, `n_error` (failed), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to `N`.
-    Where the plan names clusters, `n_clusters` says of how many the examples are.
+    value for new data: its headline is the `mean` of one score. `requested` is the result of a strategy requested by
+    name. `n`, `n_error` (failed), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to `N`. If
+    the plan defines clusters, `n_clusters` is the number of clusters of the examples.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Metric(Plottable):
 
     @classmethod
     def read(cls, name: str, body: MetricBody) -> Metric:
-        """Read a metric of a live answer, or of a saved file."""
+        """Read a metric of a status response or of a saved file."""
         return cls(
             name=name,
             value=body.get("value"),
@@ -85,7 +85,7 @@ class Metric(Plottable):
 
     @property
     def variance_split(self) -> Mapping[str, Any] | None:
-        """The variance within and between examples that were asked several times, and what more of either would buy."""
+        """The variance within and between examples with several samples, and the effect of more samples or examples."""
         found: Mapping[str, Any] | None = self.raw.get("variance_split")
         return found
 
@@ -107,7 +107,7 @@ class Metric(Plottable):
 
     @property
     def _missing(self) -> str:
-        """Why there is no number: nothing can be scored for want of what the metric needs, or nothing is yet."""
+        """Text for a missing value: the metric is not applicable to any example, or nothing is scored yet."""
         if self.n_na and self.n_na == self.N:
             return "not applicable"
         return f"? ({self._without_scores})" if self.n_na or self.n_error else "?"
@@ -167,7 +167,7 @@ class Metrics(dict[str, Metric], Plottable):
 
     @classmethod
     def read(cls, body: Mapping[str, MetricBody]) -> Metrics:
-        """Read the metrics of a live answer, or of a saved file."""
+        """Read the metrics of a status response or of a saved file."""
         return cls({name: Metric.read(name, one) for name, one in body.items()})
 
     def as_wire(self) -> dict[str, MetricBody]:

@@ -73,12 +73,12 @@ class RowSample:
 
 @dataclass(slots=True)
 class Row:
-    """One example and what the runnable made of it. `index` is its place in the inputs.
+    """One example and the runnable's output for it. `index` is its position in the inputs.
 
-    An example that is asked several times has each answer in `samples`; its own is the first that there is.
+    An example with several samples has each answer in `samples`; its own answer is the first successful one.
 
-    `isolated` has what components made of the outputs that are expected of their predecessors, by component;
-    `isolated_errors` the messages of those that broke.
+    `isolated` contains the outputs of components for the expected outputs of their predecessors, by component;
+    `isolated_errors` contains the messages of components that failed.
     """
 
     example_id: str

@@ -62,7 +62,7 @@ class SampleResult:
         return f"{self.index}: {told}"
 
     def cells(self) -> list[dict[str, object]]:
-        """Return it as rows of a table: one a verdict, or one that says why there is none."""
+        """Return it as table rows: one row per verdict, or one row with the problem."""
         facts = {"index": self.index, "http_status": self.status}
         problem = self.problem["detail"] if self.problem else None
         return [{**facts, **one.cells()} for one in self.result or ()] or [{**facts, "problem": problem}]

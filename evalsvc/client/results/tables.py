@@ -21,7 +21,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def flatten_rows(rows: Sequence[Row], metrics: Sequence[str]) -> list[dict[str, object]]:
     """Return rows as one level of columns: facts, then each metric's score.
 
-    A metric that lacks some has a column beside it that says why: `not_applicable`, or what failed.
+    A metric with missing scores has an additional column with the reason: `not_applicable`, or the error code.
     """
     reasons = {name for row in rows for name, score in row.scores.items() if score.error_code is not None}
     return [_flatten_row(row, metrics, reasons) for row in rows]

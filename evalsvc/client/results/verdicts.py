@@ -20,13 +20,13 @@ SOURCES = {"evaluation": "evaluations", "experiment": "of experiments", "import"
 
 @dataclass(frozen=True, slots=True)
 class Interval(Plottable):
-    """A confidence interval over `n` captured scores; the numbers are None where `reason` says why.
+    """A confidence interval over `n` captured scores; if `reason` is set, the numbers are None.
 
-    `of` is `pass` (the share that passes) or `score` (the mean score). `advice` is the interval to read instead where
-    the scores cannot show how sure they are. `sources` tells for evaluations, experiments and imports how many of the
-    scores are theirs (`n`) and the mean of those (`rate`). `scope`, `since` and `include_experiments` say which scores
-    were read; with the warning `mixed_revisions`, `suggested_since` is a `since` of one revision only. `drift` tells
-    when the level shifted, and the interval since then.
+    `of` is `pass` (the pass rate) or `score` (the mean score). `advice` is the interval to use instead if the scores
+    cannot support this one. `sources` has for evaluations, experiments and imports the number of their scores (`n`) and
+    their mean (`rate`). `scope`, `since` and `include_experiments` define the scores that were read; with the warning
+    `mixed_revisions`, `suggested_since` is a `since` with one revision only. `drift` is when the level shifted, and the
+    interval since then.
     """
 
     strategy: str
@@ -78,7 +78,7 @@ class Interval(Plottable):
 
     @property
     def covers(self) -> str:
-        """Return of what it is: whose scores, since when, and where they come from when that is not one place."""
+        """Return the population of the interval: scope, start, and the sources if there are several."""
         return f"history of {self._whose or 'the account'}{self._parts}"
 
     @property
@@ -119,10 +119,11 @@ class Interval(Plottable):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One evaluator's answer: a score, or an error that says why there is none.
+    """One evaluator's answer: a score, or an error that explains why the score is missing.
 
-    `score` is the number that ranks; `passed` says whether it reaches the profile's `threshold`. `experiment_interval`
-    is what a running experiment says beside the history, where the call named one.
+    `score` is the number used for ranking; `passed` is whether it reaches the profile's `threshold`.
+    `experiment_interval` contains the estimates of a running experiment, in addition to the history, if the call named
+    one.
     """
 
     evaluator: str
@@ -164,7 +165,7 @@ class Verdict:
 
     @property
     def beside(self) -> list[str]:
-        """What the experiment that the call named says beside the history: each config with its estimates so far."""
+        """Estimates of the experiment that the call named, in addition to the history: each config so far."""
         found = self.experiment_interval or {}
         return [
             f"{config['name']}: {metric} ({metric.counts})"
@@ -211,9 +212,9 @@ def _interval_cells(interval: Interval | None) -> dict[str, object]:
 
 
 class EvaluateResult(Sequence[Verdict], Plottable):
-    """One verdict for each evaluator that was asked, in the order of asking.
+    """One verdict for each requested evaluator, in the order of the request.
 
-    `warnings` name what the service ignored of the call: `pointer`, `detail`, and names that may have been meant
+    `warnings` lists the parts of the call that the service ignored: `pointer`, `detail`, and similar known names
     (`did_you_mean`).
     """
 

@@ -1,1 +1,1 @@
-"""Scores: functions of the caller's own, evaluators of the service, and the results that both are kept in."""
+"""Scores: the caller's own functions, evaluators of the service, and results with both."""

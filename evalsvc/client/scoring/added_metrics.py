@@ -44,11 +44,11 @@ def add_metric(
     name: str | None,
     component: str | None,
 ) -> Metric:
-    """Add a metric to the run's experiment, wait until it is scored, and take its scores and estimate over.
+    """Add a metric to the run's experiment, wait until it is scored, and store its scores and estimate here.
 
     An evaluator runs in the service, over the outputs of all configs. A function runs here, over these rows, and its
-    numbers are sent. InvalidError (`already_exists`) for a name that stands for another metric, ValueError for
-    one under which another function's numbers are, TimeoutError when nothing has been scored for five minutes.
+    numbers are sent. Raises InvalidError (`already_exists`) if the name belongs to another metric, ValueError if it has
+    the numbers of another function, and TimeoutError when nothing has been scored for five minutes.
     """
     entry = _build_entry(rows, wanted, name, component)
     label = entry["name"]
@@ -101,7 +101,7 @@ def _pointer_step(key: str) -> str:
 
 
 def _only_key_step(parts: Sequence[Any]) -> str:
-    """Return the step to the one value that each of these objects holds under one and the same key."""
+    """Return the pointer step to the only value of these objects, if all have the same single key."""
     keys = {tuple(part) if isinstance(part, Mapping) else () for part in parts}
     only = keys.pop() if len(keys) == 1 else ()
     return _pointer_step(str(only[0])) if len(only) == 1 else ""
@@ -151,9 +151,9 @@ def _score_row(row: Row, metric: CustomMetric, component: str | None, loop: Loop
 def wait_until_scored(
     api: ExperimentsApi, experiment_id: str, config_id: str, labels: Sequence[str], *, n_wanted: int | None = None
 ) -> Standing:
-    """Wait until so many answers of the config have these scores, or are known to have none; return how it stands then.
+    """Wait until enough answers of the config are scored or known to have no score, and return the status.
 
-    Without a number, all answers that people see.
+    The default is to wait for all answers that are visible.
     """
     pause, seen, deadline = FIRST_PAUSE_SECONDS, -1, 0.0
     while True:

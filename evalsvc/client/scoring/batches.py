@@ -1,12 +1,12 @@
-"""Metrics over batches and over the whole result: `compute` for each batch, `accumulate` for what they returned.
+"""Metrics over batches and over the complete result: `compute` for each batch, `accumulate` for its results.
 
-A batch is a dictionary of columns: `input`, `output` and `expected`, each a list. What `compute` returns may be
+A batch is a dictionary of columns: `input`, `output` and `expected`, each a list. `compute` can return
 
-* anything: `accumulate` then gets the list of it, one for each batch, and returns a number;
+* anything: `accumulate` then gets a list with one item for each batch, and returns a number;
 * several metrics by name, `{"Total": {"value": 32}, …}`: `accumulate` then gets `{"Total": [{"value": 32}, …], …}` and
-  returns metrics by name, each of which may say `is_algebraic` or `is_distributive` and its `value_range`.
+  returns metrics by name, each optionally with `is_algebraic` or `is_distributive` and its `value_range`.
 
-Without `accumulate`, the whole result is one batch.
+Without `accumulate`, the complete result is one batch.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ NOT_WHAT_IT_SAYS = {"algebraic": "not the mean of its examples", "distributive":
 
 @dataclass(frozen=True, slots=True)
 class TypedValue:
-    """A number that came of the whole result, and what was said about it."""
+    """A number computed from the complete result, with its declared type."""
 
     value: float
     kind: str
 
 
 def compute_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, level: float) -> Metrics:
-    """Work out a metric (or several) over all rows that have an output.
+    """Compute a metric (or several) over all rows that have an output.
 
-    What says that it is algebraic or distributive is held to it: its value must be the mean, or the sum, of its values
-    for single examples. Then it has an interval; any other is shown as it is, without one.
+    A metric declared algebraic or distributive is checked: its value must be the mean, or the sum, of its values for
+    single examples. Then it has an interval; any other value is returned without one.
     """
     answered = [row for row in rows if row.is_ok]
     try:
@@ -58,7 +58,7 @@ def rename_taken(found: Metrics, taken: Collection[str], prefix: str) -> Metrics
 
 
 def compute_for_example(metric: CustomMetric, value: object, output: object, expected: object) -> float:
-    """Return what a metric over batches, of a single number, says of one example alone."""
+    """Return the value of a single-number batch metric for one example alone."""
     values = _read_values("", _combine_one(metric, value, output, expected), metric.kind)
     if len(values) != 1:
         raise ValueError("A metric with a type of its own is one number; leave the type to what `accumulate` returns.")
@@ -70,9 +70,10 @@ def _combine_one(metric: CustomMetric, value: object, output: object, expected: 
 
 
 def check_against_type(name: str, metric: CustomMetric, rows: Sequence[Row], known: Metric) -> Metric:
-    """Return the estimate that the service made of single examples, if that is what the whole result comes to.
+    """Return the service's estimate from single examples if it agrees with the complete result.
 
-    Otherwise the metric is not of the type that it says, and its value over the whole result stands alone.
+    Otherwise the metric does not have its declared type, and its value over the complete result is returned without an
+    interval.
     """
     scored = [row for row in rows if name in row.scores and row.scores[name].value is not None]
     if not scored:
@@ -98,7 +99,7 @@ def _build_metric(
     mean = estimate_mean(name, singles, n_total=len(rows), level=level)
     if typed.kind == "algebraic":
         return mean
-    # A total speaks of these examples only; how it would be for others, their mean says.
+    # A total describes only these examples; its mean describes others.
     total = _build_untyped(name, typed.value, answered, rows)
     return replace(
         total, type="distributive", covers="this set", raw={"mean": mean.value, "mean_interval": _interval_fields(mean)}

@@ -33,7 +33,7 @@ OTHERS = "(other labels)"
 
 @dataclass(frozen=True, slots=True)
 class LabelShares:
-    """How well one class is told from the others; each share knows of how many examples it is."""
+    """Precision, recall and F1 of one class, each with its number of examples."""
 
     label: str
     n_actual: int
@@ -46,9 +46,9 @@ class LabelShares:
 
 @dataclass(frozen=True, slots=True)
 class Confusion(Plottable):
-    """Row i, column j of `matrix`: examples of class i that were said to be of class j.
+    """Row i, column j of `matrix`: the number of examples of class i that were predicted as class j.
 
-    `n`, `n_error` (no output), `n_na` (nothing is expected) and `n_unreadable` (no label) add up to `N`.
+    `n`, `n_error` (no output), `n_na` (no expected label) and `n_unreadable` (no label) add up to `N`.
     """
 
     labels: list[str]
@@ -70,14 +70,14 @@ class Confusion(Plottable):
         return [self.accuracy.span(), self.macro_f1.span(), *recalls]
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return the matrix: a row for each label that was right, a column for each that was said."""
+        """Return the matrix: one row per expected label, one column per predicted label."""
         return build_frame(
             {"expected": label, **dict(zip(self.labels, counts, strict=True))}
             for label, counts in zip(self.labels, self.matrix, strict=False)
         )
 
     def _repr_html_(self) -> str:
-        """Draw it in a notebook: the matrix, and how well each class is told from the others."""
+        """Render in a notebook: the matrix, and precision, recall and F1 of each class."""
         pairs = zip(self.labels, self.matrix, strict=False)
         matrix = [[label, *map(str, counts)] for label, counts in pairs]
         classes: list[list[Cell]] = [
@@ -94,9 +94,10 @@ class Confusion(Plottable):
 def count_confusion(
     rows: Sequence[Row], predicted: Label, actual: Label, *, level: float, seed: int, ignore_case: bool
 ) -> Confusion:
-    """Count labels of the rows that have an output; what is no text, number or truth value is no label.
+    """Count the labels of the rows that have an output; only texts, numbers and booleans are labels.
 
-    Labels that no expectation has are pooled beyond a hundred. ValueError for more than a hundred expected ones.
+    Predicted labels that are never expected are pooled beyond a hundred labels in total. Raises ValueError for more
+    than a hundred expected ones.
     """
     answered = [row for row in rows if row.is_ok and row.expected is not None]
     n_error = sum(not row.is_ok for row in rows)
@@ -163,7 +164,10 @@ def _estimate_share(name: str, hits: int, n: int, n_total: int, level: float) ->
 
 
 def _estimate_f1(hits: int, n: int, n_total: int, level: float) -> Metric:
-    """F1 is 2x/(1+x) of the share x of hits among what is of the class or said to be; so is its interval."""
+    """Estimate F1 as 2x/(1+x), and its bounds likewise.
+
+    x is the proportion of hits among the examples that are of the class or predicted as the class.
+    """
     share = _estimate_share("f1", hits, n, n_total, level)
     if share.value is None or share.lower is None or share.upper is None:
         return share

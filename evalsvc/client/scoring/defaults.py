@@ -1,4 +1,4 @@
-"""What an evaluation measures when nobody says: Tonic Validate's default set where there is a judge to be asked."""
+"""Default evaluators: Tonic Validate's default set if a judge is available."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def default_evaluators(
 
 
 def _find_judge(transport: Transport) -> str | None:
-    """Return the name of the connection that judges use unless a profile says otherwise."""
+    """Return the name of the connection that judges use unless a profile overrides it."""
     connections = cast("list[ConnectionBody]", transport.get("/v1/connections")["connections"])
     marked = [one for one in connections if one["is_default"]]
     chosen = [one for one in marked or connections if one["is_enabled"]]

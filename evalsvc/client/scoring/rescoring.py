@@ -31,9 +31,9 @@ def score_rows(
     threads: int,
     taken: Container[str] = (),
 ) -> Metric:
-    """Score every row that has an output, keep the scores in the rows, and estimate their mean.
+    """Score every row that has an output, store the scores in the rows, and estimate their mean.
 
-    ValueError, before a row is changed, for a name that is taken.
+    Raises ValueError, before any row is changed, if the name is taken.
     """
     if isinstance(wanted, (str, Mapping)):
         label, scores = _score_by_evaluator(rows, wanted, component, client, threads)
@@ -79,7 +79,7 @@ def _score_by_function(
 def _score_one(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> RowScore:
     try:
         output, expected = part_of(row.output, component), part_of(row.expected, component)
-        # A ratio, the only score that is no number, was refused before.
+        # A ratio, the only score that is not a number, was rejected before.
         return RowScore(cast(float, compute_score(metric, row.input, output, expected, loop)))
     except Exception as exc:
         # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.

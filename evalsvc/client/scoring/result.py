@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 class EvaluationResult(Plottable):
     """The rows and estimates of one config; partial while it runs (`is_final` is False).
 
-    Where components were run by themselves, `gaps` says which of them hold it back.
+    If components were run separately, `gaps` identifies the bottleneck.
 
-    Nothing about the runnable but its name is kept; `parameters` holds what the caller said about it.
+    Only the name of the runnable is stored; `parameters` contains the caller's description of it.
     """
 
     name: str
@@ -63,7 +63,7 @@ class EvaluationResult(Plottable):
         return f"{self._standing}{estimates} ({self.state}){gaps}"
 
     def _repr_html_(self) -> str:
-        """Draw it in a notebook: how it stands, and each estimate with its interval and what that covers."""
+        """Render in a notebook: the status, and each estimate with its interval and what that covers."""
         partial = "" if self.is_final else ", so far"
         gaps = self.gaps._repr_html_() if self.gaps is not None else ""
         return self.metrics.drawn(f"{self._standing} ({self.state}{partial})") + gaps
@@ -87,9 +87,9 @@ class EvaluationResult(Plottable):
         return [row for row in self.rows if not row.is_ok]
 
     def save(self, path: str | Path) -> Path:
-        """Write it as `.json` or `.jsonl`, which `load` reads back, or as `.csv` for people and spreadsheets.
+        """Write it as `.json` or `.jsonl`, which `load` reads, or as `.csv` for people and spreadsheets.
 
-        Bytes, times and decimals keep their types; what JSON cannot hold otherwise is saved as its `str()`.
+        Bytes, times and decimals retain their types; other values that are not valid JSON are saved as their `str()`.
         """
         target = Path(path)
         if target.suffix == ".csv":
@@ -99,7 +99,7 @@ class EvaluationResult(Plottable):
         return target
 
     def _facts(self) -> dict[str, Any]:
-        """Return what a file holds beside the rows."""
+        """Return the contents of a file, except the rows."""
         names = ("name", "experiment_id", "config", "config_id", "state", "stop_reason", "n_examples", "is_final")
         return {
             **{name: getattr(self, name) for name in names},
@@ -128,14 +128,14 @@ class EvaluationResult(Plottable):
         level: float = 0.95,
         threads: int = 8,
     ) -> Metrics:
-        """Score the outputs that are here, without running the runnable again; return and keep the estimates.
+        """Score the existing outputs without running the runnable again; store and return the estimates.
 
-        Where the service has the experiment, the metric is added to it: an evaluator (`"pii"`, `"pii/my-profile"`)
-        scores the stored outputs there, a function is called here as `(input, output, expected)` and its numbers are
-        sent, and the estimate is the service's. What the run has scored stays: a name that it has is refused with
-        InvalidError (`already_exists`). Otherwise, and for functions of batches (`CustomMetric(compute=…)`), it is
-        worked out here, as `level` says, under a name that the result does not have yet. `component` narrows outputs
-        and expectations to one component's.
+        If the service has the experiment, the metric is added to it: an evaluator (`"pii"`, `"pii/my-profile"`) scores
+        the stored outputs there; a function is called here as `(input, output, expected)` and its numbers are sent. The
+        estimate is the service's. Existing scores of the run are not replaced: a name that exists is rejected with
+        InvalidError (`already_exists`). Otherwise, and for functions of batches (`CustomMetric(compute=…)`), the
+        estimate is computed here, at `level`, under a name that is new in the result. `component` restricts outputs and
+        expected outputs to one component.
         """
         if name is not None and len(wanted) != 1:
             raise ValueError("`name` names one metric; give one, or leave the name out.")
@@ -163,7 +163,7 @@ class EvaluationResult(Plottable):
         return found
 
     def _keep(self, found: Metrics, metrics: Metrics) -> None:
-        """Keep estimates that were worked out here; they never stand where another estimate does."""
+        """Store estimates that were computed here; they never replace an existing estimate."""
         refuse_taken_names(metrics, self.metrics)
         found.update(metrics)
         self.metrics.update(metrics)
@@ -196,8 +196,8 @@ class EvaluationResult(Plottable):
         seed: int = 0,
         ignore_case: bool = False,
     ) -> Confusion:
-        """Count which labels were said for which expected ones, with precision, recall and F1 of each class.
+        """Count predicted against expected labels, with precision, recall and F1 of each class.
 
-        `predicted` takes the label out of an output, `actual` out of an expectation.
+        `predicted` extracts the label from an output, `actual` from an expected output.
         """
         return count_confusion(self.rows, predicted, actual, level=level, seed=seed, ignore_case=ignore_case)

@@ -27,14 +27,14 @@ def _no_scorer(*_: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class CustomMetric:
-    """A scorer of the caller's own with what the statistics should know about its numbers.
+    """A caller's own scorer, with the properties of its numbers that the statistics need.
 
     With `ratio=True` it returns (numerator, denominator), and the metric is the quotient of their sums.
 
-    Instead of `score`, for one example, there may be `compute`, for a batch of them, with `accumulate` to make one
-    result of those of all batches; see `evalsvc.client.scoring.batches`. `is_algebraic` says that the result is the
-    mean of those of single examples, `is_distributive` that it is their sum: only then does it have an interval.
-    With a `component` the function gets what that one has put out, and what is expected of it.
+    Instead of `score`, which takes one example, `compute` takes a batch of examples, and `accumulate` combines the
+    results of all batches; see `evalsvc.client.scoring.batches`. `is_algebraic` declares that the result is the mean of
+    those of single examples, `is_distributive` that it is their sum: only then does it have an interval. With a
+    `component` the function receives the output of that component, and its expected output.
     """
 
     score: Scorer = _no_scorer
@@ -61,7 +61,7 @@ class CustomMetric:
 
     @property
     def kind(self) -> str:
-        """Return its type: a bare `score` is a mean, what works on batches has no type unless it says one."""
+        """Return its type: a plain `score` is a mean, a batch function is untyped unless it declares a type."""
         if self.ratio:
             return "ratio"
         if self.is_distributive:
@@ -71,7 +71,7 @@ class CustomMetric:
         return "algebraic" if self.is_algebraic else "untyped"
 
     def as_wire(self, name: str) -> dict[str, object]:
-        """Return the plan's entry for a metric whose numbers the client posts."""
+        """Return the plan's entry for a metric with numbers posted by the client."""
         body: dict[str, object] = {
             "name": name,
             "source": "client",
@@ -105,7 +105,10 @@ def build_plan_metrics(
 
 
 def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, object]) -> CustomMetric:
-    """Wrap a bare function, or `{"value": function, "is_algebraic": True, …}`, which has no type unless it says one."""
+    """Wrap a plain function, or a mapping such as `{"value": function, "is_algebraic": True}`.
+
+    A mapping is untyped unless it declares a type.
+    """
     if isinstance(scorer, Mapping):
         options: dict[str, Any] = {"is_algebraic": False, **scorer}
         return CustomMetric(options.pop("value", None) or _no_scorer, **options)
@@ -113,12 +116,12 @@ def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, object]) -> Custom
 
 
 def is_computed_at_end(metric: CustomMetric) -> bool:
-    """Return whether a metric has no number for one example, and so is worked out here when all is done."""
+    """Return whether a metric has no value for a single example, and so is computed here at the end."""
     return metric.compute is not None and metric.kind == "untyped"
 
 
 def check_score(value: object, *, ratio: bool) -> PostedScore:
-    """Check what a scorer returned and make it JSON; ValueError when it is no finite number."""
+    """Check what a scorer returned and convert it to JSON. Raises ValueError if it is not a finite number."""
     parts = tuple(value) if ratio and isinstance(value, (tuple, list)) else (value,)
     numbers = [float(part) for part in parts]
     if len(numbers) != (2 if ratio else 1) or not all(math.isfinite(number) for number in numbers):

@@ -39,7 +39,7 @@ class PlanBody(TypedDict):
 
 
 class ConfigBody(TypedDict):
-    """A config of an experiment; `parameters` are what the caller said about it."""
+    """A config of an experiment; `parameters` are the caller's description of it."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class ExperimentBody(TypedDict):
 
 
 class BatchBody(TypedDict):
-    """Where the scores of a batch are kept."""
+    """Where the scores of a batch are stored."""
 
     experiment_id: str
     config_id: str

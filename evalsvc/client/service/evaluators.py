@@ -24,7 +24,7 @@ def build_evaluator_entry(wanted: str | Mapping[str, object]) -> dict[str, objec
 
 
 def normalise_evaluators(evaluators: Evaluators) -> Sequence[str | Mapping[str, object]]:
-    """Return a list of evaluators; one that stands alone, by name or as an entry, is a list of one."""
+    """Return a list of evaluators. A single name or entry becomes a list of one."""
     return [evaluators] if isinstance(evaluators, str | Mapping) else evaluators
 
 

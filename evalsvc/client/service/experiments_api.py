@@ -69,7 +69,7 @@ class ExperimentsApi:
         return self._experiment(self.transport.post("/v1/experiments", body))
 
     def score_batch(self, body: Mapping[str, object]) -> BatchBody:
-        """Score outputs that are there already; the answer names the experiment that they are kept in."""
+        """Score existing outputs; the response names the experiment that stores them."""
         return cast(BatchBody, self.transport.post("/v1/score/batch", body))
 
     def experiment(self, experiment_id: str) -> ExperimentBody:
@@ -99,7 +99,7 @@ class ExperimentsApi:
         self.transport.call("DELETE", f"/v1/experiments/{experiment_id}/configs/{config_id}")
 
     def live(self, experiment_id: str, etag: str | None = None) -> tuple[Live | None, str | None]:
-        """Return how an experiment stands and its ETag; None when nothing changed since that ETag."""
+        """Return the status of an experiment and its ETag, or None if nothing has changed since that ETag."""
         headers = {"If-None-Match": etag} if etag else {}
         path = f"/v1/experiments/{experiment_id}/live"
         response = self.transport.call("GET", path, headers=headers, retries=PATIENT_RETRIES)
@@ -155,7 +155,7 @@ class ExperimentsApi:
         return cast("Iterator[OutputBody]", self.transport.pages(path, "results", params))
 
     def lease(self, experiment_id: str, config_id: str, n: int, lease_seconds: int) -> LeaseBody:
-        """Ask for the next examples of a config."""
+        """Request the next examples of a config."""
         path = f"/v1/experiments/{experiment_id}/configs/{config_id}/lease"
         body = {"n": n, "lease_seconds": lease_seconds}
         return cast(LeaseBody, self.transport.post(path, body, retries=PATIENT_RETRIES))
@@ -163,9 +163,9 @@ class ExperimentsApi:
     def record(
         self, experiment_id: str, unit: UnitBody, outputs: Sequence[Mapping[str, object]], *, done: bool
     ) -> RecordBody:
-        """Post outputs of a unit; return what was newly written and how the config stands.
+        """Post the outputs of a unit; return what was newly written, and the state of the config.
 
-        With `done` the lease ends: what has no output is given back.
+        With `done` the lease ends, and examples without an output are released.
         """
         body = {"token": unit["token"], "outputs": list(outputs), "done": done}
         path = f"/v1/experiments/{experiment_id}/units/{unit['id']}/outputs"

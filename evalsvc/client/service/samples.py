@@ -26,7 +26,7 @@ NAMES = {
 
 
 def build_fields(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return what a sample, or a batch, says in the words of the wire; what is None is not said."""
+    """Return the fields of a sample or a batch under their API names, without those that are None."""
     said = {NAMES.get(name, name): value for name, value in fields.items() if value is not None}
     if "evaluators" in said:
         said["evaluators"] = [build_evaluator_entry(one) for one in normalise_evaluators(said["evaluators"])]  # type: ignore[arg-type]

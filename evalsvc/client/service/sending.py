@@ -1,4 +1,4 @@
-"""Send rows to `POST /v1/evaluation-results/batch`, as many as one request takes, each kept once."""
+"""Send rows to `POST /v1/evaluation-results/batch` in requests of limited size, storing each row once."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Sent:
 
 
 def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[int], None] = lambda n: None) -> Sent:
-    """Send rows in their order, and return what became of each.
+    """Send rows in their order, and return the outcome of each.
 
-    A row that names its `log_id` and was kept before is not kept again: the answer has the evaluation that there is.
-    Raises ClientError where the service cannot be reached or does not let the key in.
+    A row with a `log_id` that was stored before is not stored again: the result has the existing evaluation. Raises
+    ClientError if the service cannot be reached or rejects the key.
     """
     sent = Sent()
     for portion in _portions(rows):
@@ -37,15 +37,15 @@ def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[
         body = answer.json()
         reasons: dict[int, list[str]] = {}
         for error in body["errors"]:
-            # "/evaluation_results/7/score_raw": what follows the row is of interest to whoever sent it.
+            # "/evaluation_results/7/score_raw": the sender needs only the part after the row.
             at = "/" + "/".join(str(error["pointer"]).split("/")[3:])
             reasons.setdefault(error["index"], []).append(f"{at}: {error['detail']}")
         good = [row for index, (row, _) in enumerate(portion) if index not in reasons]
         sent.kept += zip(good, [str(row["id"]) for row in body["evaluation_results"]], strict=True)
         sent.refused += [(portion[index][0], " ".join(texts)) for index, texts in reasons.items()]
         advance(len(portion))
-        # Requests and answers of httpx hold each other, and Python counts them as a few small objects: left to itself,
-        # it keeps dozens of them with their megabytes.
+        # Requests and responses of httpx reference each other, and Python counts them as a few small objects: without
+        # an explicit collection, dozens of them stay in memory with their megabytes.
         del answer, body
         gc.collect()
     return sent

@@ -28,7 +28,7 @@ PART_OF_TIMEOUT = 0.8
 
 
 class Service:
-    """The part of the client that asks and is answered at once."""
+    """The part of the client with calls that return results directly."""
 
     def __init__(
         self,
@@ -85,13 +85,12 @@ class Service:
         wait: float | None = None,
         **fields: object,
     ) -> EvaluateResult:
-        """Judge one sample; return a verdict for each evaluator, in the order given.
+        """Evaluate one sample; return a verdict for each evaluator, in the given order.
 
-        Evaluators are named `"pii"` or `"pii/profile"`, or are entries of the wire. Work that is queued is waited
-        for up to `wait` seconds (default: the client's timeout), over several requests if need be; what is unfinished
-        then stays `pending`. `interval`
-        says what the interval is of: `{"level", "of", "scope", "since", "include_experiments", "strategy"}`, each as
-        in the API. Further `fields` of the API go along as they are.
+        Evaluators are names, `"pii"` or `"pii/profile"`, or entries of the API. The call waits for queued work up to
+        `wait` seconds (default: the client's timeout), over several requests if necessary; unfinished work then stays
+        `pending`. `interval` defines the interval: `{"level", "of", "scope", "since", "include_experiments",
+        "strategy"}`, each as in the API. Further `fields` of the API are passed unchanged.
         """
         sample = {
             "evaluated_model_input": input,
@@ -136,11 +135,12 @@ class Service:
         wait: float | None = None,
         **fields: object,
     ) -> SampleResults:
-        """Judge many samples in few requests; return a result for each, in their order.
+        """Evaluate many samples in few requests; return a result for each, in their order.
 
-        A sample has the fields of `evaluate`: `{"output": …, "gold": …}`. What it does not say, such as `evaluators`,
-        is what the call says. Work that is queued is waited for up to `wait` seconds (default: the client's timeout)
-        with each request; what is unfinished then stays `pending`. A sample that the service refuses has a `problem`.
+        A sample has the fields of `evaluate`: `{"output": …, "gold": …}`. The arguments of the call, such as
+        `evaluators`, are defaults for fields that a sample omits. Each request waits for queued work up to `wait`
+        seconds (default: the client's timeout); unfinished work then stays `pending`. A sample that the service rejects
+        has a `problem`.
         """
         shared: dict[str, object] = {"evaluators": evaluators, "capture": capture, "explain": explain, **fields}
         shared |= {"app": app, "project": project, "tags": tags, "strategy": strategy}
@@ -153,7 +153,10 @@ class Service:
         return results
 
     def _ask_batch(self, content: bytes, deadline: float, *, offset: int) -> list[SampleResult]:
-        """Ask until nothing is left that may change: under one key, so that no sample is done twice."""
+        """Repeat the request until no result can change.
+
+        All requests have the same idempotency key, so that no sample is evaluated twice.
+        """
         headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
         while True:
             left = max(0.0, deadline - time.monotonic())
@@ -170,10 +173,10 @@ class Service:
     def _ask(
         self, method: str, path: str, deadline: float, content: bytes | None = None
     ) -> tuple[EvaluateResult, float]:
-        """Ask, and have the service wait; return its answer, and in how many seconds to ask for the rest of it.
+        """Send a request for which the service waits; return its result, and the delay before the next request.
 
-        Where it has waited as long as it was asked to, that is at once. Where it had no place for one more who waits,
-        it says when to come back.
+        The delay is zero if the service has waited the full time. If it had no free wait slot, its response has the
+        delay.
         """
         left = max(0.0, deadline - time.monotonic())
         seconds = int(min(left, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
@@ -198,9 +201,9 @@ class Service:
         limit: int = 100,
         cursor: str | None = None,
     ) -> History:
-        """Return the captured scores of an evaluator under a profile, newest first, and how sure they are.
+        """Return the captured scores of an evaluator under a profile, newest first, with their interval.
 
-        `interval` says which scores, and what the interval is of, as in `evaluate`.
+        `interval` selects the scores and defines the interval, as in `evaluate`.
         """
         name, in_name = split_evaluator(evaluator)
         asked = {"level": level, **_build_interval_options(strategy, interval or {})}

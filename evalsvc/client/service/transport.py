@@ -42,7 +42,7 @@ class RequestOptions(TypedDict, total=False):
 
 
 class Transport:
-    """Calls of one service with one key; may be used from many threads at once."""
+    """HTTP calls to one service with one API key; safe for use from many threads at once."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Transport:
             pause = _retry_pause(response, attempt) if attempt < last else None
             if pause is None or not _may_retry(response):
                 raise error
-            log.info("%s %s: %s; again in %.1f s", method, path, error.code, pause)
+            log.info("%s %s: %s; retrying in %.1f s", method, path, error.code, pause)
             if self._closing.wait(pause):
                 raise error
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -166,9 +166,9 @@ class Transport:
         return response, None if good else read_error(response)
 
     def download(self, path: str, *, timeout: float = 600) -> Iterator[bytes]:
-        """Yield the body of a GET as it comes; it is not asked for again. Raises a `ClientError`, also in the middle.
+        """Yield the body of a GET in chunks, without retries. Raises a `ClientError`, also in the middle.
 
-        `timeout` is what may pass without a byte: the service may count for long before it sends the first.
+        `timeout` is the longest time without a byte: the service can take long before it sends the first one.
         """
         try:
             with self._http.stream("GET", path, timeout=httpx.Timeout(timeout, connect=10)) as response:
@@ -244,7 +244,7 @@ def _may_retry(response: httpx.Response | None) -> bool:
 
 
 def _retry_pause(response: httpx.Response | None, attempt: int) -> float | None:
-    """Return seconds to wait: full jitter, after what the service asked for; None when that is too long."""
+    """Return seconds to wait: full jitter on top of the service's `Retry-After`; None if that is too long."""
     jitter = _random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0**attempt))
     asked = read_retry_pause(response) if response is not None else 0.0
     return asked + jitter if asked <= LONGEST_RETRY_AFTER_SECONDS else None

@@ -46,7 +46,7 @@ class GroupRecord(ServiceObject):
         return f"{self.name} {'?' if self.value is None else digits_text(self.value, 3)}{bounds}, n = {self.n}"
 
     def cells(self) -> dict[str, object]:
-        """Return it as a row of a table, a column for each name that was asked by."""
+        """Return it as a table row, with a column for each grouping name."""
         difference = self.difference or {}
         own = {f"difference.{name}": difference.get(name) for name in ("value", "lower", "upper", "n")}
         facts = {name: value for name, value in super().cells().items() if name not in ("values", "difference")}
@@ -55,7 +55,7 @@ class GroupRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateTable(ServiceObject, Plottable):
-    """Estimates whose intervals hold together at `level`, each taken at the `joint_level`."""
+    """Estimates with intervals that are simultaneous at `level`, each computed at the `joint_level`."""
 
     metric: str
     by: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class AggregateTable(ServiceObject, Plottable):
         return [DrawnInterval(one.name, one.value, one.lower, one.upper, str(one)) for one in self.rows]
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return one row for each group, ready to be plotted against what it was asked by."""
+        """Return one row for each group, ready to be plotted against the grouping names."""
         return build_frame(one.cells() for one in self.rows)
 
     def _repr_html_(self) -> str:

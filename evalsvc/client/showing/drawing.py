@@ -115,7 +115,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, width: float, more: str) -
 
 
 def _place(value: float, low: float, high: float) -> float:
-    """Return where a number is drawn; one beyond the axis stands at its end."""
+    """Return where a number is drawn; numbers beyond the axis are clamped to its end."""
     share = min(1.0, max(0.0, (value - low) / (high - low)))
     return MARGIN + share * (WIDTH - 2 * MARGIN)
 

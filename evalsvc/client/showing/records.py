@@ -25,7 +25,7 @@ class ServiceObject:
 
     @classmethod
     def read(cls, body: object) -> Self:
-        """Read an answer; what a later service says beside it is found in `raw`."""
+        """Build the object from a response. Members that this version does not know are in `raw`."""
         answer = cast("dict[str, Any]", body)
         known = {one.name for one in fields(cls)} - {"raw"}
         return cls(**{name: value for name, value in answer.items() if name in known}, raw=answer)
@@ -44,7 +44,7 @@ RecordT = TypeVar("RecordT", bound=ServiceObject)
 
 
 class Listing(Generic[RecordT]):
-    """A list of the service. Each time that it is iterated, it is read anew, page after page as needed."""
+    """A list of objects of the service. Each iteration reads it again, page by page as needed."""
 
     def __init__(self, read: Callable[[], Iterator[RecordT]]) -> None:
         self._read = read
@@ -69,5 +69,5 @@ class Listing(Generic[RecordT]):
 
 
 def id_of(one: object) -> str:
-    """Return the id of an object of the service, or the id that stands for it."""
+    """Return the ID of a service object; an ID itself is returned unchanged."""
     return str(getattr(one, "id", one))

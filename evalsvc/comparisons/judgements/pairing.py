@@ -22,9 +22,9 @@ def pairs_of_design(design: str, configs: Sequence[int]) -> list[Pair]:
 
 
 class Spread:
-    """The examples in a seeded order; each pair begins at another place of it.
+    """Choose the examples to judge for each pair: one seeded order, started at a different position by each pair.
 
-    `answered` has the positions of which each config has an output, or the reason for none.
+    `answered` maps each config to the positions where it has an output or a recorded failure.
     """
 
     def __init__(self, pairs: Sequence[Pair], answered: Mapping[int, frozenset[int]], seed: int) -> None:

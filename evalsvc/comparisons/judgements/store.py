@@ -1,4 +1,4 @@
-"""Database calls of comparisons: open, take over, claim, record. Each judgement is recorded once, whoever is killed."""
+"""Database calls for comparisons. Each judgement is recorded once, even if a worker is killed."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ FROM jsonb_to_recordset(%(rows)s::jsonb) AS r(id bigint, winner text, is_flipped
   error_code text, error_message text, explanation text, orders jsonb, cost float8)
 WHERE j.id = r.id AND j.comparison_id = %(comparison)s AND j.token = %(token)s AND j.state = 'open'
 """
-# By the system role: which comparisons somebody could go on with.
+# Run with the system role: running comparisons that have work to do.
 DUE = """
 SELECT c.account_id, c.id FROM comparisons_outputcomparison c
 WHERE c.state = 'running' AND NOT account_rests(c.account_id) AND (
@@ -116,19 +116,19 @@ def open_judgements(comparison: OutputComparison, picks: Sequence[Pick]) -> int:
 
 
 def judge_by_scores(comparison: OutputComparison) -> int:
-    """Judge all pairs of which both outputs are scored; return how many."""
+    """Judge all pairs where both outputs have scores; return how many were judged."""
     judge = comparison.judge
     values = {"metric": judge["metric"], "higher": judge["higher_is_better"], "tie_width": judge["tie_width"]}
     return _run(BY_SCORES, {**values, "comparison": comparison.pk})
 
 
 def note_what_is_gone(comparison: OutputComparison) -> int:
-    """Note pairs as errors whose outputs have been deleted meanwhile."""
+    """Record an error for pairs with an output that has been deleted since."""
     return _run(GONE, {"comparison": comparison.pk})
 
 
 def claim(comparison_id: int, *, limit: int, seconds: float) -> tuple[uuid.UUID, list[Judgement]]:
-    """Lease judgements that nobody holds; return the lease's token and them."""
+    """Lease open judgements that have no active lease; return the lease's token and the judgements."""
     token = uuid.uuid4()
     values = {"comparison": comparison_id, "limit": limit, "seconds": seconds, "token": token}
     return token, sorted(Judgement.objects.raw(CLAIM, values), key=lambda row: row.pk)
@@ -148,12 +148,12 @@ def n_holders(comparison_id: int) -> int:
 
 
 def record_judgements(comparison_id: int, token: uuid.UUID, rows: Sequence[Mapping[str, Any]]) -> int:
-    """Write what was said, unless the lease has passed to another; return how many were written."""
+    """Record the results, unless the lease has passed to another worker; return how many were recorded."""
     return _run(RECORD, {"comparison": comparison_id, "token": token, "rows": orjson.dumps(list(rows)).decode()})
 
 
 def due_comparisons(limit: int = 100) -> list[tuple[int, int]]:
-    """List (account, comparison) that somebody could go on with."""
+    """List the (account, comparison) IDs of running comparisons that have work to do."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(DUE, {"limit": limit})
         return cursor.fetchall()

@@ -1,4 +1,4 @@
-"""What an LLM says of two outputs: the pairwise evaluator is asked, and its verdict becomes a judgement."""
+"""LLM judges of two outputs: run the pairwise evaluator and convert its verdict to a judgement."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def _one(comparison: OutputComparison, sample: Sample | None) -> Verdict:
 
 
 def outcome(id: int, verdict: Verdict) -> Row:
-    """Return a verdict as columns of a judgement. What is no verdict is an error, and never a tie."""
+    """Convert a verdict to the columns of a judgement. Without a verdict the result is an error, never a tie."""
     extra: Mapping[str, Any] = verdict.extra or {}
     winner = WINNERS.get(str(extra.get("winner"))) if verdict.status == "success" else None
     told: Row = {"id": id, "cost": judge_cost(extra), "explanation": verdict.explanation, "orders": extra.get("orders")}

@@ -19,8 +19,8 @@ from evalsvc.tenancy.scope import current_role
 
 PEOPLE = "people"
 NOT_ANSWERED = "not_answered"
-# An item is settled once it has all its answers, or none can come any more. What is taken back before the comparison
-# ends is judged anew.
+# An item is settled once it has all its answers or can receive no more. If an answer is withdrawn before the comparison
+# ends, the item is judged again.
 JUDGE = """
 WITH said AS (
   SELECT i.config_id, i.other_config_id, i.example_pos AS pos, count(*) AS n,
@@ -86,7 +86,7 @@ def _review(account: Account, id: uuid.UUID) -> Review:
 
 
 def picks_of_review(comparison: OutputComparison) -> list[Pick]:
-    """Return the pairs that people are asked about, in the review's order, each as the comparison writes it."""
+    """Return the pairs of a review in its order, each oriented as the comparison stores it."""
     place = {config: i for i, config in enumerate(comparison.configs)}
     rows = ReviewItem.objects.filter(review_id=comparison.judge["review"], example_pos__isnull=False)
     found = rows.order_by("position").values_list("config_id", "other_config_id", "example_pos")
@@ -101,7 +101,7 @@ def picks_of_review(comparison: OutputComparison) -> list[Pick]:
 
 
 def judge_by_people(comparison: OutputComparison) -> None:
-    """Take over what people have answered by now; once the review has ended, what nobody answered is an error."""
+    """Apply the answers given so far; once the review has ended, unanswered pairs become errors."""
     values = {"comparison": comparison.pk, "review": comparison.judge["review"], "code": NOT_ANSWERED}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(REOPEN, values)

@@ -47,7 +47,7 @@ def resolve_judge(
 
 
 def judge_digest_of(judge: Mapping[str, Any]) -> str:
-    """Return the digest of all that decides what a judge says."""
+    """Return the digest of everything that determines a judge's verdicts."""
     told = {name: value for name, value in judge.items() if name not in ("metric", "criteria", "review")}
     return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Charts as SVG, drawn on the server: plain Python, numbers in, markup out. Looks are classes of console.css.
+"""Charts as SVG, drawn on the server in plain Python. Their appearance is defined by classes in console.css.
 
-Texts keep their size at every width: what lies across is placed in percent, what lies upwards in pixels.
+Texts have the same size at every width: horizontal positions are percentages, vertical positions are pixels.
 """

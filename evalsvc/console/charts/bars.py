@@ -21,7 +21,7 @@ SPARK = 28.0
 
 @dataclass(frozen=True, slots=True)
 class ChartBar:
-    """One bar: where it begins and ends across, how high it is, and what it says."""
+    """One bar: its name, its height and a text for the tooltip."""
 
     name: str
     value: float
@@ -74,7 +74,7 @@ def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "", e
 
 def histogram(title: str, values: Sequence[float], *, n: int = 20, low: float | None = None, high: float | None = None,
               says: str = "") -> SafeString:  # fmt: skip
-    """Return how many values lie in each of n equal ranges; the last holds its upper end."""
+    """Return a histogram with n bins of equal width; the last bin includes its upper end."""
     low = min(values, default=0.0) if low is None else low
     high = max(values, default=1.0) if high is None else high
     if not high > low:
@@ -150,7 +150,7 @@ def _said(one: Ranged) -> str:
 
 
 def sparkline(points: Sequence[Point], *, says: str, low: float | None = None, high: float | None = None) -> SafeString:
-    """Return a small line without axes, with its band, broken where a value is missing; `says` is what it shows."""
+    """Return a small line chart without axes, with its band, interrupted where a value is missing."""
     x = placed_axis(Axis("", "time"), [point.x for point in points])
     y = placed_axis(
         Axis("", low=low, high=high), [end for point in points for end in (point.y, point.lower, point.upper)]

@@ -61,7 +61,7 @@ def percent(share: float) -> str:
 
 
 def picture(*parts: Part, height: float, says: str, title: str = "", class_: str = "area") -> SafeString:
-    """Return a drawing as wide as its box and as high as said."""
+    """Return a drawing of full width and the given height."""
     about = [element("title", title) if title else None, element("desc", says)]
     label = f"{title}. {says}" if title else says
     return element(

@@ -39,7 +39,7 @@ class _Plane:
 def plot(
     title: str, x: Axis, y: Axis, lines: Sequence[ChartLine], *, marks: Sequence[Mark] = (), says: str = ""
 ) -> SafeString:
-    """Return a chart of lines. `says` is the sentence below its title: what it shows, of what, how sure."""
+    """Return a line chart, with a caption that describes the data and their uncertainty."""
     points = [point for line in lines for point in line.points]
     heights = [end for point in points for end in (point.y, point.lower, point.upper)]
     plane = _Plane(

@@ -44,7 +44,7 @@ class PlacedAxis:
     reach: Reach
 
     def share(self, value: float) -> float:
-        """Return where a value lies, from 0 to 1; beyond the ends it stands at them."""
+        """Return the position of a value, from 0 to 1, clamped to the ends of the axis."""
         return self.reach.at(value, 0.0, 1000.0) / 1000.0
 
     def ticks(self, n: int = 5) -> list[tuple[float, str]]:
@@ -66,7 +66,7 @@ class PlacedAxis:
 
 
 def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
-    """Return the axis with ends that hold all values, and some room where it has none of its own."""
+    """Return the axis with ends that include all values, and a margin at each end that is not fixed."""
     if axis.kind == "ordinal":
         return PlacedAxis(axis, Reach(-0.5, max(0.5, len(axis.names) - 0.5)))
     known = [float(value) for value in values if value is not None and math.isfinite(value)]
@@ -86,7 +86,7 @@ def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
 
 
 def _room(kind: Kind, low: float, high: float) -> float:
-    """Return what is left free beside the values: on a time axis nothing, but around a single moment half an hour."""
+    """Return the margin around the values: none on a time axis, except half an hour around a single moment."""
     if kind == "time":
         return 0.0 if high > low else ROUND_A_MOMENT
     return 0.05 * (high - low) or 0.5 * abs(high) or 0.5

@@ -1,4 +1,4 @@
-"""What is drawn: points, lines with bands, marks, bars. And how twenty series are told apart without colour alone."""
+"""Points, lines with bands, and marks of charts, in styles that distinguish series without relying on colour."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """One series: its points, joined by a line unless they stand alone, and its interval as a band or as bars."""
+    """One series: its points, joined by a line if `is_joined`, and its intervals as a band or as bars."""
 
     name: str
     points: Sequence[Point]
@@ -65,7 +65,7 @@ def marker_of(index: int) -> int:
 
 
 def marker(index: int, x: str, y: str, text: str = "") -> SafeString:
-    """Return a series' marker at a place; the shapes stand once in each page (`console/parts/markers.html`)."""
+    """Return a series' marker at a position; the shapes are defined once per page (`console/parts/markers.html`)."""
     title = element("title", text) if text else None
     return element("use", title, class_="point", href=f"#m{marker_of(index)}", x=x, y=y)
 

@@ -1,4 +1,4 @@
-"""Every filter, order and choice lives in the address: read it, and write the address of a neighbour."""
+"""Filters, order and selections in the query string: read them, and build URLs with changed values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE_KEYS = ("cursor", "page")
 
 
 def address_with(request: HttpRequest, **changes: object) -> str:
-    """Return this page's address with some choices changed; None takes one out, and lists begin anew."""
+    """Return the current URL with some query parameters changed; None removes one, and pagination restarts."""
     query = request.GET.copy()
     for key in PAGE_KEYS:
         query.pop(key, None)
@@ -41,7 +41,10 @@ def whole_choice(request: HttpRequest, name: str, default: int, *, low: int = 1,
 
 
 def with_zone(text: str) -> str:
-    """Return a time as the API reads it: a browser's field has no zone, and our pages are in UTC."""
+    """Add UTC to a time without a zone, as browsers send it and the console displays UTC.
+
+    Return other text unchanged.
+    """
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -64,9 +67,9 @@ def moment_choice(request: HttpRequest, name: str) -> tuple[datetime | None, str
 
 
 def safe_next(request: HttpRequest, default: str) -> str:
-    """Return where a form wants to lead, if that is a page of ours.
+    """Return the URL that a form requests as `next` if it is on this site, else the default.
 
-    A path begins with a slash: Django would take a bare word for the name of a view.
+    A path must begin with a slash, because Django would take a plain word for the name of a view.
     """
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
@@ -74,19 +77,19 @@ def safe_next(request: HttpRequest, default: str) -> str:
 
 
 def page_address(view: str, *args: object, **query: object) -> str:
-    """Return a page's address with what it is asked; what is empty is left out."""
+    """Return the URL of a page with query parameters; empty values are left out."""
     address = reverse(view, args=args)
     said = urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
     return f"{address}?{said}" if said else address
 
 
 def trace_address(trace_id: str) -> str:
-    """Return the address of a trace's page. Ids are callers' texts: nothing for one that no address holds."""
+    """Return the URL of a trace's page; empty for an id that no URL can contain, as callers choose the ids."""
     return page_address("console_trace", trace_id) if trace_id and trace_id.isprintable() else ""
 
 
 def uuid_or_missing(text: str) -> uuid.UUID:
-    """Return the id that a form names. Raises NotFound for what is none, as for one that nobody has."""
+    """Parse an id from a form. Raises NotFound for an id that is not valid, as for one that does not exist."""
     try:
         return uuid.UUID(text)
     except ValueError:

@@ -12,9 +12,11 @@ COLUMNS = ("input", "output", "contexts", "gold", "system_prompt", "extras", "ap
 
 
 def example_of(request: Any, expected: str | None) -> dict[str, Any]:
-    """Return a stored request (its id and COLUMNS) as an example: known by its id, so that it is added once.
+    """Convert a stored request (its id and COLUMNS) to an example.
 
-    The same by every way into a dataset: one that said the same in other words would rewrite the other's example.
+    Its id identifies the example, so it is added only once.
+
+    Every way into a dataset uses this function: another form of the same sample would replace the existing example.
     """
     sample = stored_sample(request)
     metadata = {

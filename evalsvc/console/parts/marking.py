@@ -1,4 +1,4 @@
-"""Texts as they were sent, with places in them marked. What strangers wrote is escaped, whatever it holds."""
+"""Original texts with marked spans. All content is untrusted and therefore escaped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HIDDEN = {
 
 @dataclass(frozen=True, slots=True)
 class TextMark:
-    """A place in a text, half-open, and what is said of it; `tone` is `fail`, `pass` or ``."""
+    """A half-open span of a text with a label; `tone` is `fail`, `pass` or empty."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class TextMark:
 
 
 def marks_of(spans: object, extra: object, *, passed: bool | None) -> list[TextMark]:
-    """Return what an evaluator said of places in the output: its kinds where it names them, else its spans."""
+    """Return an evaluator's marks in the output: labelled ones from `extra`, and the remaining parts of its spans."""
     named = list(_named(extra if isinstance(extra, Mapping) else {}))
     tone = "" if passed else "fail"
     plain = (part for pair in _pairs(spans) for part in _around(pair, named))
@@ -101,7 +101,7 @@ def _marked(text: str, mark: TextMark) -> SafeString:
 
 
 def shown_literally(text: str) -> SafeString:
-    """Return a text in which characters that nobody sees, or that turn it around, are shown by their names."""
+    """Return a text in which invisible and bidirectional control characters are replaced by their code points."""
     if not any(ord(char) in HIDDEN for char in text):
         return joined_parts([text])
     parts: list[SafeString | str] = []

@@ -54,7 +54,7 @@ class Number:
 
     @property
     def ends_text(self) -> str:
-        """The interval in figures; an open end has no number."""
+        """The interval as text, with ∞ for an open end."""
         if not self.has_interval:
             return ""
         low = "-∞" if self.lower is None else number_text(self.lower)
@@ -62,7 +62,7 @@ class Number:
 
     @property
     def facts(self) -> list[str]:
-        """What stands behind the number: n, level, coverage, method; or why something is missing."""
+        """The details of the number: n, level, coverage and method, or why something is missing."""
         said = [] if self.n is None else [f"n = {number_text(self.n)}"]
         if self.has_interval and self.level is not None:
             said.append(level_text(self.level) + (f", {self.why_level}" if self.why_level else ""))
@@ -101,7 +101,7 @@ def number_markup(number: Number) -> SafeString:
 
 
 def interval_bar(number: Number) -> SafeString:
-    """Return the interval on its scale; what lies beyond stands at the end."""
+    """Draw the interval on its scale, which is extended to all bounds; an open end extends to the edge."""
     ends = [end for end in (number.value, number.lower, number.upper) if end is not None]
     reach = Reach(min(number.low, *ends), max(number.high, *ends))
 

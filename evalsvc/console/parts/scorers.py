@@ -1,4 +1,4 @@
-"""Who gave a score, in words: an evaluator by its id, a label by the question that people were asked."""
+"""Names of scorers: the id of an evaluator, or the question of a label."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalsvc.evaluations.ingest.labels import PREFIX
 
 
 def scorer_names(account: Account, evaluator_ids: Iterable[str]) -> Mapping[str, str]:
-    """Return the names of those that have another one than their id; no query where there is no label."""
+    """Return the names of scorers that differ from their ids. Without labels no query is made."""
     asked = {one for text in evaluator_ids if (one := question_id(text))}
     if not asked:
         return {}
@@ -20,7 +20,7 @@ def scorer_names(account: Account, evaluator_ids: Iterable[str]) -> Mapping[str,
 
 
 def question_id(evaluator_id: str) -> uuid.UUID | None:
-    """Return the id of the question that people were asked; None for an evaluator."""
+    """Return the id of a label's question; None for an evaluator."""
     if not evaluator_id.startswith(PREFIX):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Tables whose order and place live in the address."""
+"""Tables with their order and page in the query string."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row: texts are escaped, markup of this kit stands as it is. The first cell names the row."""
+    """A row. Text is escaped, markup of this package is not. The first cell is the row's header."""
 
     cells: Sequence[object]
     href: str = ""
@@ -44,13 +44,13 @@ class TableOrder:
 
     @property
     def text(self) -> str:
-        """How the address says it."""
+        """The order as a query parameter."""
         return f"-{self.key}" if self.is_descending else self.key
 
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """A table in a box that scrolls by itself, or whose rows become cards on a phone (`is_stacked`)."""
+    """A table that scrolls in its box, or shows its rows as cards on a phone (`is_stacked`)."""
 
     caption: str
     columns: Sequence[Column]
@@ -64,7 +64,7 @@ class PageTable:
 
 
 def order_of(request: HttpRequest, columns: Sequence[Column], default: str) -> TableOrder:
-    """Return the order that the address asks for (`sort=-n`), else the default."""
+    """Return the order that the query string requests (`sort=-n`), else the default."""
     asked = request.GET.get("sort", "")
     if asked.removeprefix("-") not in {column.key for column in columns if column.key}:
         asked = default
@@ -95,7 +95,7 @@ def page_number(request: HttpRequest) -> int:
 
 
 def numbered_page(request: HttpRequest, rows: QuerySet[RowT], size: int) -> tuple[list[RowT], dict[str, str]]:
-    """Return the rows of the page that the address names, and the addresses of those beside it."""
+    """Return the rows of the requested page, and the URLs of the previous and the next page."""
     start = (page_number(request) - 1) * size
     found = list(rows[start : start + size + 1])
     return found[:size], page_links(request, has_more=len(found) > size)

@@ -1,4 +1,4 @@
-"""What templates of the console say by tags: `{% load console %}`."""
+"""Template tags of the console: `{% load console %}`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def table_tag(context: dict[str, Any], shown: PageTable) -> dict[str, Any]:
 
 @register.inclusion_tag("console/parts/filters.html", takes_context=True)
 def filters(context: dict[str, Any], fields: Sequence[FormField], button: str = "Apply") -> dict[str, Any]:
-    """Show a form whose choices become the page's address; the order of the table is kept."""
+    """Render a form that turns its values into the query string; the table's order is retained."""
     request = context["request"]
     shown = [field for field in fields if field.kind != "hidden"]
     n_chosen = sum(bool(request.GET.get(field.name)) for field in shown)
@@ -83,13 +83,13 @@ def copied(text: str, label: str = "Command") -> dict[str, Any]:
 
 @register.inclusion_tag("console/parts/empty.html")
 def empty(title: str, detail: str, command: str = "", href: str = "", link: str = "") -> dict[str, Any]:
-    """Say that there is nothing yet, and the next step."""
+    """Render an empty state with the next step."""
     return {"title": title, "detail": detail, "command": command, "href": href, "link": link}
 
 
 @register.inclusion_tag("console/parts/tabs.html", takes_context=True)
 def tabs(context: dict[str, Any], name: str, label: str, *entries: str) -> dict[str, Any]:
-    """Show pages of one page as tabs: entries are `key=Title`, and the address says which (`?name=key`)."""
+    """Render tabs: entries are `key=Title`, and the query string selects one (`?name=key`)."""
     pairs = [entry.partition("=")[::2] for entry in entries]
     chosen = context["request"].GET.get(name) or pairs[0][0]
     return {

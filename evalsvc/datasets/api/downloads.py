@@ -26,7 +26,7 @@ class DownloadView(AccountView):
     content_type = ""
 
     def version(self, request: Request, id: uuid.UUID) -> DatasetVersion:
-        """Return the version that the query asks for."""
+        """Return the version that the query requests."""
         query = checked(VersionQuery(data=sent(request)))
         return get_version(account=self.account, dataset_id=id, number=query.get("version"))
 

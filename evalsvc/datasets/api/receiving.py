@@ -18,7 +18,7 @@ from evalsvc.rest.bodies.parsing import content_length
 from evalsvc.rest.problems import Problem
 
 CHUNK = 1 << 16
-TAIL = 256  # bytes kept to find the last boundary, which has 70 characters at most (RFC 2046)
+TAIL = 256  # bytes retained to find the last boundary, which has 70 characters at most (RFC 2046)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Form:
 
 
 class CountedBody:
-    """A request body that counts the bytes read, and keeps the last of them in `tail`."""
+    """A request body that counts the bytes read, and retains the last of them in `tail`."""
 
     def __init__(self, body: Any, limit: int) -> None:
         self.body, self.limit = body, limit

@@ -88,7 +88,7 @@ class Archive:
 
 @contextmanager
 def open_archive(file: BinaryIO, budget: Budget) -> Iterator[Archive]:
-    """Open a zip file whose directory is small enough to be read."""
+    """Open a zip file, unless its directory is too large to be read into memory."""
     check_directory(file)
     try:
         archive = zipfile.ZipFile(file)

@@ -13,7 +13,7 @@ from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 MAX_TEXT_CHARS = 1_000_000
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
-# A corpus may be larger than the memory, so what is looked up again goes to a temporary file.
+# A corpus can exceed the memory, so the data needed for lookups is written to a temporary file.
 TABLES = """
 PRAGMA journal_mode = OFF;
 CREATE TABLE judgements (n INTEGER PRIMARY KEY, query TEXT, document TEXT, relevance INT, pointer TEXT, words TEXT);
@@ -45,9 +45,9 @@ class Folder(Protocol):
 def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield an example for each judged query, in the order of the judgements.
 
-    `expected` holds the relevant documents as `gold_contexts`, the most relevant first, with id, relevance and text, so
-    that what a system retrieves can be matched by id or by text. Judged documents that are not relevant, or that the
-    corpus does not have, are listed in the metadata.
+    `expected` contains the relevant documents as `gold_contexts`, in descending order of relevance, with id, relevance
+    and text, so that retrieved documents can be matched by id or by text. Judged documents that are not relevant, or
+    that are missing from the corpus, are listed in the metadata.
     """
     judged, queries, corpus = find_files(folder, refusals, split)
     with closing(sqlite3.connect("", isolation_level=None)) as index:

@@ -1,4 +1,4 @@
-"""Read the lines of a file that nobody has checked. No line is read into memory beyond the limit of a row."""
+"""Read the lines of an untrusted file. No line is read into memory beyond the size limit of a row."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Readable(Protocol):
 def read_lines(
     file: Readable, refusals: Refusals, *, of: str = "/file", name: str = ""
 ) -> Iterator[tuple[SourceLocation, str]]:
-    """Yield each line as text with its location, counted from 1. Lines too long or not UTF-8 are refused.
+    """Yield each line as text with its location, counted from 1. Lines that are too long or not UTF-8 are refused.
 
-    `of` is the JSON pointer of the file, for errors. `name` is the file's name where an upload holds several.
+    `of` is the JSON pointer of the file, for errors. `name` is the name of the file in an upload of several files.
     """
     number = 0
     while line := file.readline(MAX_ROW_BYTES + 1):

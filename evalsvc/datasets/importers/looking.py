@@ -1,4 +1,4 @@
-"""Look at an upload before it is kept: its first rows, how many there are, and what is wrong with which line."""
+"""Preview of an upload before it is stored: its first rows, their number, and the errors by line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UploadPreview:
 
 
 def preview_upload(upload: Upload, *, n_shown: int = N_LOOKED_AT) -> UploadPreview:
-    """Read an upload to its end and keep nothing; what is wrong with it is returned, not raised."""
+    """Read an upload to its end without storing it; errors are returned, not raised."""
     format: str | None = None
     rows: list[ExampleRow] = []
     try:

@@ -23,7 +23,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "metadata": ("metadata",),
 }
-# Kept in the metadata under these names, where evaluators look for them.
+# Stored in the metadata under these names, which evaluators read.
 PASSAGE_COLUMNS = (
     *("gold_contexts", "gold_context", "evaluated_model_gold_context"),
     *("top_k_contexts", "top_k_context", "evaluated_model_top_k_context"),
@@ -31,7 +31,7 @@ PASSAGE_COLUMNS = (
 FIELD_OF = {column: field for field, columns in COLUMNS.items() for column in columns}
 
 
-# What else clients of Patronus may map: it is kept in the metadata under these names.
+# Further fields that Patronus clients can map; they are stored in the metadata under these names.
 PATRONUS_NAMES = {
     *("task_output", "evaluated_model_output", "system_prompt", "evaluated_model_system_prompt"),
     *PASSAGE_COLUMNS,

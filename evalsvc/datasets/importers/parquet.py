@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
-    """Yield a record for each row. A text column named `input:json` holds JSON, as in CSV."""
+    """Yield a record for each row. A text column named `input:json` contains JSON, as in CSV."""
     # Only here: it takes 50 MB, which a process that reads no Parquet need not have.
     import pyarrow as pa
     from pyarrow import parquet as pq
@@ -37,7 +37,7 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLoc
             for i in range(batch.num_rows):
                 number += 1
                 location = SourceLocation(f"/file/row/{number}", f"Row {number}")
-                # A row at a time: what is stored once may stand in every row.
+                # Convert a single row at a time: a value that the file stores once can occur in every row.
                 cells = [
                     plain_value(location, refusals, name, column[i].as_py())
                     for name, column in zip(header, batch.columns, strict=True)

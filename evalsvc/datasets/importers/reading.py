@@ -29,7 +29,7 @@ SPREADSHEETS = ("xlsx", "xls", "ods", "numbers")
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Files as they came, and what the caller says about them."""
+    """The uploaded files, and the options of the caller."""
 
     files: Sequence[tuple[str, BinaryIO]]
     format: str | None = None

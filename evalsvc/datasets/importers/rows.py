@@ -38,10 +38,10 @@ class ExampleRow:
 def make_rows(
     records: Iterable[tuple[SourceLocation, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
 ) -> Iterator[ExampleRow]:
-    """Yield a row for each record, in order. Raises Invalid when a record cannot become a row.
+    """Yield a row for each record, in order. Raises Invalid if a record cannot be converted to a row.
 
-    After the first refused record nothing more is yielded, but the rest is checked, so that more errors are reported.
-    `text_cells` is for formats whose cells are text: contexts and metadata are then read as JSON.
+    After the first refused record no more rows are yielded, but the remaining records are checked, so that more errors
+    are reported. `text_cells` is for formats with text cells: contexts and metadata are then parsed as JSON.
     """
     with closing(KeyIndex()) as keys:
         n_rows = 0

@@ -17,7 +17,10 @@ _escaped = re.compile(rb"\\.", re.DOTALL)
 
 
 class BoundedTexts:
-    """A file without endless texts or numbers: the parser keeps each whole, so it is refused before it is read."""
+    """A file without overlong texts or numbers.
+
+    The parser buffers each in full, so they are refused before they are parsed.
+    """
 
     def __init__(self, file: Readable) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""CSV: a header, then cells of text, between commas, semicolons or tabs. A column `input:json` holds JSON instead."""
+"""CSV: a header, then text cells, separated by commas, semicolons or tabs. A column `input:json` contains JSON."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocatio
 
 
 def delimiter_of(header: str) -> str:
-    """Return what stands between the names of columns: a comma where there is one, else a semicolon or a tab."""
+    """Return the separator of the header: a comma if it contains one, else a semicolon or a tab."""
     unquoted = "".join(header.split('"')[::2])
     return next((one for one in DELIMITERS if one in unquoted), ",")
 

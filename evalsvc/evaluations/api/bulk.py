@@ -67,7 +67,7 @@ class EvaluateBatchView(AccountView):
         return response
 
     def receive(self, request: Request) -> None:
-        """Take the body in. Its sender may be slow: no connection to the database is held meanwhile."""
+        """Read the body. The sender can be slow, so no database connection is occupied in the meantime."""
         connection.close()
         read_body(request)
 

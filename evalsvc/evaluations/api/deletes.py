@@ -19,7 +19,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 
 class OneEvaluationView(EvaluationView):
-    """One evaluation, which may be deleted."""
+    """A single evaluation, which can be deleted."""
 
     @extend_schema(
         operation_id="delete_evaluation",

@@ -22,7 +22,7 @@ from evalsvc.rest.idempotency import REPLAYED_HEADER, retries_of
 
 
 class EvaluateView(AccountView):
-    """Evaluate what an LLM application said."""
+    """Evaluate the output of an LLM application."""
 
     scoped = False
     plain: ClassVar = {"POST": "post"}
@@ -43,7 +43,7 @@ class EvaluateView(AccountView):
         return to_response(answer)
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
-        """Answer a repeated Idempotency-Key whose first run was accepted and has no kept answer."""
+        """Answer a repeated Idempotency-Key when the first request was accepted and its answer is not stored."""
         response = to_response(answer_again(self.account.pk, resource_id or 0, read_prefer("wait=0")))
         response[REPLAYED_HEADER] = "true"
         return response

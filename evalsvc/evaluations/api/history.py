@@ -42,12 +42,12 @@ ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments")
 
 
 def is_asked(name: str) -> bool:
-    """Return whether a parameter says what the interval is of."""
+    """Return whether a query parameter is an option of the interval."""
     return name in ASKED or name.startswith(("scope.", "since."))
 
 
 def asked_parameters() -> list[OpenApiParameter]:
-    """Return the parameters that say what the interval is of."""
+    """Return the OpenAPI parameters for the options of the interval."""
     level = {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL}
     return [
         OpenApiParameter("strategy", str, enum=HISTORY_STRATEGIES, default="full-history"),
@@ -110,7 +110,7 @@ class HistoryView(AccountView):
         return Response(history_shapes.History(**answer, points=shown, next_cursor=cursor))
 
     def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalAsk) -> dict[str, Any]:
-        """Return where there are scores when there are none here: under which profiles, and of an app of which name."""
+        """Return hints for an empty history: other profiles with scores, and a similar app name for an unknown app."""
         found = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
         answer: dict[str, Any] = {"other_profiles": [name for name in found if name != profile_name]}
         if ask.scope is None or ask.scope[0] != "app":
@@ -122,7 +122,9 @@ class HistoryView(AccountView):
         return answer
 
     def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Resolved | None]:
-        """Return the names that the history goes by, and what runs, which scores made elsewhere do not have."""
+        """Return the names of the history and the resolved evaluator, which is None for scores from outside the
+        service.
+        """
         if evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
             return evaluator, profile or "", None
         epoch = self.caller.admission.epoch
@@ -135,7 +137,7 @@ class HistoryView(AccountView):
         return run.evaluator_id, run.profile.name, run
 
     def _profile_wanted(self, evaluator: str) -> str:
-        """Name the profiles that have scores, for an evaluator that has no default."""
+        """Return the message for an evaluator without a default profile, with the profiles that have scores."""
         evaluator_id = resolve_evaluator(self.account.pk, self.caller.admission.epoch, evaluator)[0]
         found = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
         those = f"with scores: {', '.join(found)}" if found else "none has scores yet"

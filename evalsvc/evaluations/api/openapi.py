@@ -1,4 +1,4 @@
-"""What /v1/openapi.json says about the routes that no serializer describes."""
+"""OpenAPI schemas for the routes that no serializer describes."""
 
 from __future__ import annotations
 

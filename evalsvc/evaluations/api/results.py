@@ -1,4 +1,4 @@
-"""The /v1/evaluation-results of generated clients: keep results made elsewhere, read one, search."""
+"""The /v1/evaluation-results of generated clients: store external results, read one, search."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import id_at
 
-# No request has this id or a higher one: nothing that was kept before counts.
+# No request has this id or a higher one, so that no earlier request matches.
 NEVER = 2**63 - 1
 DEFAULT_LIMIT = 1000
 MAX_TAGS = 100

@@ -22,7 +22,7 @@ from evalsvc.rest.bodies.fields import StrictText
 
 
 class SavedSearchesQuery(serializers.Serializer[Any]):
-    """What a list of saved searches is asked for."""
+    """The query of GET /v1/saved-searches."""
 
     limit = serializers.IntegerField(min_value=0, max_value=200, default=50)
     cursor = serializers.CharField(required=False)

@@ -1,1 +1,1 @@
-"""Many calls in one request: planned one by one, kept and waited for together, answered in their order."""
+"""Many calls in one request: planned separately, stored and awaited together, answered in order."""

@@ -1,4 +1,4 @@
-"""Keep samples of a batch: their captures in one statement, their histories in one, their claims with them."""
+"""Store the samples of a batch: captures in one statement, histories in one, and claims in the same transaction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """Keeps the samples of one batch."""
+    """Stores the samples of one batch."""
 
     account_id: int
     epoch: str | None
@@ -48,9 +48,9 @@ class Keeper:
     expects_repeats: bool
 
     def keep(self, rows: Sequence[BatchRow], *, keep_always: bool, tells_pending: bool) -> None:
-        """Make the work of planned samples durable, and answer those that are finished.
+        """Store the work of planned samples, and answer those that are finished.
 
-        Where the database refuses them together, each is kept by itself, so that one harms no other.
+        If the database refuses them together, each is stored separately, so that one does not affect the others.
         """
         wanted = [row for row in rows if row.planned is not None and not row.is_settled]
         for row in wanted:
@@ -62,7 +62,7 @@ class Keeper:
         except DatabaseError as exc:
             if len(wanted) == 1 or not is_undone(exc):
                 raise
-            log.warning("%d samples were refused together, each is tried alone: %s", len(wanted), type(exc).__name__)
+            log.warning("batch of %d samples refused, storing each separately: %s", len(wanted), type(exc).__name__)
             self._each_alone(wanted)
 
     def _each_alone(self, rows: Sequence[BatchRow]) -> None:
@@ -74,10 +74,10 @@ class Keeper:
                     raise
                 row.problem = as_problem(exc) or Problem()
                 if row.problem.code == Problem.code:
-                    log.error("a sample of a batch cannot be kept: %s", type(exc).__name__)
+                    log.error("batch sample not stored: %s", type(exc).__name__)
 
     def _undoing(self, rows: Sequence[BatchRow]) -> None:
-        """Keep samples together; what was rolled back has no answer."""
+        """Store samples together, and discard their answers if the transaction is rolled back."""
         try:
             self._together(rows)
         except BaseException:
@@ -201,7 +201,7 @@ def _choose_entries(row: BatchRow, *, keep_always: bool, tells_pending: bool) ->
 
 
 def _written(captures: Sequence[Capture]) -> list[Captured]:
-    """Write captures in one statement. One that is alone waits for whoever holds a lock that it needs."""
+    """Write captures in one statement. Only a single capture waits for a lock that another transaction has."""
     if len(captures) == 1:
         return [capture_alone(captures[0])]
     return capture_together(captures) if captures else []

@@ -22,7 +22,7 @@ from evalsvc.rest.idempotent_rows import KeptRow
 from evalsvc.rest.problems import NotFound, Problem
 
 ACCEPTED = 202
-# Of a row the status says what the header says of an answer.
+# A row expresses in its status what a single answer expresses in the Preference-Applied header.
 NO_PREFERENCE = Prefer(0, False, "")
 
 
@@ -79,7 +79,7 @@ class BatchRow:
         self.earlier_id, self.stored, self.reopened, self.twin, self.answer = None, None, [], None, None
 
     def settle(self) -> bool:
-        """Answer it, if every verdict is there; say whether that is so."""
+        """Answer the row if every verdict is available; return whether it was answered."""
         if self.planned is not None and self.earlier_id is None:
             accepted = self.planned.accepted
             if not accepted.pending_lanes:
@@ -87,7 +87,9 @@ class BatchRow:
         return self.answer is not None
 
     def settle_stored(self, stored: StoredRequest | None, *, is_over: bool) -> bool:
-        """Answer it as an earlier request stands, if that is finished or the waiting is over; say whether it was."""
+        """Answer the row from an earlier request, if that is finished or the wait is over; return whether it is
+        settled.
+        """
         self.stored = stored
         if stored is None:
             self.problem = NotFound()

@@ -1,4 +1,4 @@
-"""A batch from what was sent to its rows: planned in parts, kept part by part, waited for together."""
+"""The path of a batch from its body to the rows of the answer: planned and stored in parts, awaited together."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class EnqueueMany(Protocol):
     """How the edge tells workers of many requests by one message."""
 
     def __call__(self, request_ids: list[int], lane: str, *, reply_to: str | None) -> bool:
-        """Tell that a lane of requests has work, and where its verdicts are waited for; say whether it was heard."""
+        """Notify workers of requests in a lane, with the reply address; return whether the message was accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedBatch:
-    """A batch with what its HTTP request says beside the body.
+    """A batch with the options of its HTTP request.
 
-    `n_allowed` is how many samples the rate limit lets through; `caller` is who was counted for them.
+    `n_allowed` is how many samples the rate limit allows; `caller` is the caller that they were counted for.
     """
 
     sent: SentBatch
@@ -78,9 +78,9 @@ class Batch:
         self._renewed_at = time.monotonic()
 
     def rows(self) -> Iterator[bytes]:
-        """Yield the rows of the answer in the order of the samples, each as soon as those before it are done.
+        """Yield the rows of the answer in the order of the samples, each as soon as all previous rows are done.
 
-        No database connection is held while one is handed over: whoever reads it may be slow.
+        No database connection is occupied while a row is sent: the client can be slow.
         """
         try:
             while self._at < len(self._asked.sent.samples):
@@ -112,7 +112,7 @@ class Batch:
             self._n_bytes += row.weight if row.answer is None else len(row.answer.body)
 
     def _begun_part(self) -> list[BatchRow]:
-        """Plan the next samples, as many as are kept together."""
+        """Plan the next samples, as many as are stored together."""
         began, weight, part = time.monotonic(), 0, list[BatchRow]()
         last = min(self._at + ROWS_AT_ONCE, len(self._asked.sent.samples))
         claim = self._asked.claim
@@ -149,10 +149,10 @@ class Batch:
         return None
 
     def _told(self, exc: Exception) -> Problem:
-        """Return the problem of what went wrong; what holds for all samples ends the work on those that follow."""
+        """Convert an exception to a problem; one that affects all samples ends the work on those that follow."""
         problem = as_problem(exc)
         if problem is None:
-            log.error("a sample of a batch broke", exc_info=exc)
+            log.error("batch sample failed", exc_info=exc)
             return Problem()
         if problem.code in ("unavailable", "in_progress"):
             self._refusal = problem
@@ -216,7 +216,7 @@ class Batch:
         self._renewed_at = time.monotonic()
 
     def _await(self) -> Iterator[bytes]:
-        """Wait for what workers have to do, then answer the rest as it stands."""
+        """Wait for the workers, then answer the remaining rows with what is available."""
         began = time.monotonic()
         if self._n_pending:
             # It may have come before anybody listened.
@@ -250,7 +250,7 @@ class Batch:
         self._settle_stored([row for row in self._rows if row.earlier_id and not row.is_settled], is_over=False)
 
     def _give_up(self, age_seconds: float) -> None:
-        """Answer with what there is, and remember who was told to come back."""
+        """Answer pending rows with what is available, and record that the client will repeat these calls."""
         left = [row for row in self._rows if row.is_pending]
         self._settle_stored([row for row in left if row.earlier_id is not None], is_over=True)
         for row in left:

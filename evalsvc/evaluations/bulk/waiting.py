@@ -23,7 +23,7 @@ class SampleEar(Waiter):
         self._batch = batch
 
     def put(self, verdicts: list[dict[str, Any]]) -> None:
-        """Hand verdicts to whoever waits for the batch."""
+        """Forward verdicts to the batch's waiter, each with its request id."""
         self._batch.put([{**verdict, REQUEST: self._request_id} for verdict in verdicts])
 
 
@@ -38,7 +38,7 @@ class BatchPlace:
         self._ears = ExitStack()
 
     def take(self) -> bool:
-        """Have a place, if there is one and there is time to wait; say whether."""
+        """Take a place if one is free and there is time to wait; return whether the batch has one."""
         if not self._is_asked:
             self._is_asked = True
             self._is_held = waiting.may_wait(self._waiter.account_id, self._seconds) and waiting.room.admit(
@@ -65,7 +65,7 @@ class BatchPlace:
         while self.take() and (left := deadline - time.monotonic()) > 0:
             verdicts = self._waiter.take(min(left, LOOK_SECONDS))
             if not verdicts and self._waiter.released is None:
-                # A reply may be lost with a restarted Redis, a verdict may not.
+                # A reply can be lost when Redis restarts; a verdict cannot.
                 waiting.look_for_all(self._waiter.account_id)
                 verdicts = self._waiter.take(0)
             yield list(verdicts)

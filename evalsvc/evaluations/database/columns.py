@@ -1,7 +1,7 @@
-"""The columns of an evaluation, in groups by who decides them: the one list of them beside the model.
+"""The columns of an evaluation, grouped by what decides them: the only list of them besides the model.
 
-A column that no other group names is decided by scoring: a new one is there at once, in the functions of the database
-(`{{accepted}}`, `{{verdict}}`), in what workers write and tell, and in what searches read.
+A column that no other group names is decided by scoring. A new one therefore takes effect at once in the database
+functions (`{{accepted}}`, `{{verdict}}`), in what workers write and send, and in what searches read.
 `tests/evaluations/test_columns.py` writes and reads each one on every path.
 """
 

@@ -1,7 +1,7 @@
-"""Row locks, taken in one order by all who take several: first captured evaluations, then requests, each by id.
+"""Row locks. Every transaction that locks several rows locks captured evaluations first, then requests, each by id.
 
-A worker that finishes a pending evaluation locks its request first, so an evaluation that may be pending is locked
-after it.
+A worker that finishes a pending evaluation locks its request first, so an evaluation that might be pending is locked
+after its request.
 """
 
 LOCK_EVALUATIONS = """

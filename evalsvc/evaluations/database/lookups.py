@@ -34,7 +34,7 @@ class ILike(Like):
 
 
 class AnyOf(Lookup):
-    """One of a list, which is one parameter however long: a statement holds 65 535."""
+    """Match any value of a list, which is passed as one parameter: a statement can have at most 65,535 parameters."""
 
     lookup_name = "any"
     prepare_rhs = False

@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from evalsvc.infra.indexes import without_lock_timeout
 from evalsvc.tenancy.scope import SYSTEM, current_role
 
-# Histories first, as who captures: then whoever waits for one table holds none that another one waits for.
+# Histories first, in the same order as captures lock them, which rules out deadlocks between the two.
 TABLES = {
     "evaluations_historyscore": "id",
     "evaluations_evaluationrequest": "id",
@@ -48,7 +48,7 @@ def of_requests(request_ids: Collection[int]) -> dict[str, object]:
 
 
 def new_ids(n: int) -> list[int]:
-    """Return ids of one moment, ascending: those of a request and its evaluations, which stand in one partition."""
+    """Return ascending ids with the same timestamp, for a request and its evaluations; all fall in one partition."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT next_ids(%s)", [n])
         return list(cursor.fetchone()[0])

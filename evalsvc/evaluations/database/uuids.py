@@ -8,9 +8,10 @@ import uuid
 
 
 def new_uuid() -> uuid.UUID:
-    """Return a UUID of version 7 (RFC 9562): milliseconds, then 74 bits of chance.
+    """Return a UUID of version 7 (RFC 9562): a timestamp in milliseconds followed by 74 random bits.
 
-    What comes next stands next in an index. A random one is on a page of its own, which is written anew for it.
+    Consecutive ids are adjacent in an index. A random id would fall on a different page each time, and that page would
+    have to be rewritten.
     """
     chance = secrets.randbits(74)
     milliseconds = time.time_ns() // 1_000_000

@@ -1,6 +1,6 @@
-"""Accept an evaluate call: plan it, score what is quick, store what must be kept, and read the histories.
+"""Accept an evaluate call: plan it, score the quick evaluators, store the rest, and read the histories.
 
-Nothing here queues a task: callers do that.
+This module does not enqueue tasks; its callers do.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> R
 
 
 def refuse_unrunnable(account_id: int, epoch: str | None, entries: Sequence[PlannedEvaluation]) -> None:
-    """Refuse a call with evaluators that can only answer null, where the account wants that. Raises Invalid.
+    """Reject a call with evaluators that cannot run, if the account has opted into that. Raises Invalid.
 
-    A call without any costs nothing.
+    A call without such evaluators costs no query.
     """
     doubtful = [entry for entry in entries if entry.resolved is None or entry.lane == Lane.JUDGE]
     if not doubtful or not refuses_unrunnable(account_id=account_id, epoch=epoch):
@@ -132,12 +132,12 @@ def accept(
     keep_always: bool = False,
     tells_pending: bool = False,
 ) -> Accepted:
-    """Score what is inline, store what must be kept, and read the histories.
+    """Score the inline evaluators, store what has to be stored, and read the histories.
 
-    With an app that is known already, the database is mostly asked once.
+    If the app is already known, this usually takes one round trip to the database.
 
-    `keep_always` gives every evaluation a row and an id, for callers that ask for the results later. `tells_pending`
-    says that the caller does not wait for workers: it is answered `pending` where they still have work to do.
+    `keep_always` stores a row for every evaluation, for callers that fetch the results later. `tells_pending` means
+    that the caller does not wait for workers: it gets `pending` for whatever they have not finished.
     """
     call = named(call)
     # Before anything is written, because this refuses a scope that does not exist.
@@ -157,10 +157,10 @@ def accept(
 def beside(
     account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]
 ) -> tuple[PlannedRun | None, Window | None]:
-    """Return the call's planned experiment, if it has one, and the window of scores that its history is read from.
+    """Return the call's planned experiment, if any, and the window of scores that its history is read from.
 
-    A window of None means the account's newest scores. Beside an experiment, the window leaves out that experiment's
-    own scores.
+    A window of None means the newest scores of the account. With a planned experiment, the window excludes the
+    experiment's own scores.
     """
     if call.interval.strategy == "none":
         return None, None
@@ -180,9 +180,9 @@ def named(call: EvaluateCall) -> EvaluateCall:
 
 
 def score_inline(account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
-    """Score the inline entries within INLINE_SECONDS. Those that take longer, and all after them, go to a worker.
+    """Score the inline entries within INLINE_SECONDS. An entry that takes longer, and all after it, go to a worker.
 
-    All go to a worker while slow work of the same account holds every turn that the account may have.
+    All entries go to a worker while slow inline work of the same account occupies every turn available to the account.
     """
     inline = [entry for entry in entries if entry.lane == Lane.INLINE]
     if not inline:
@@ -207,7 +207,7 @@ def _score_in_turn(call: EvaluateCall, entries: list[PlannedEvaluation]) -> None
             assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
             run = entry.resolved
             verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
-            # A verdict that says "too long for inline" is dropped: a worker has more time.
+            # A "too long for inline" verdict is discarded, since a worker has more time.
             if allowance.is_exceeded:
                 leave_to_workers(entry)
             else:
@@ -220,9 +220,10 @@ def leave_to_workers(entry: PlannedEvaluation) -> None:
 
 
 def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[PlannedEvaluation]:
-    """Return the entries that get a row: all when the caller asks for them later, else those that `capture` keeps.
+    """Return the entries to store: all if the caller fetches the results later, else those that `capture` selects.
 
-    A request with `capture` = `all` keeps its unresolved entries too: stored results then match the sent list.
+    A request with `capture` = `all` also stores its unresolved entries, so that stored results match the submitted
+    list.
     """
     kept = [entry for entry in accepted.entries if is_kept(accepted.call, entry)]
     everything = keep_always or accepted.pending_lanes or (kept and accepted.call.capture == "all")
@@ -246,7 +247,7 @@ def place_call(account_id: int, call: EvaluateCall, epoch: str | None) -> Placem
 def _store(
     accepted: Accepted, kept: Sequence[PlannedEvaluation], fingerprint: int, epoch: str | None, window: Window | None
 ) -> list[HistorySnapshot | None]:
-    """Store the kept entries, set their ids, and return the history of every entry."""
+    """Store the selected entries, set their ids, and return the history of every entry."""
     call = accepted.call
     pairs = [
         (entry.resolved.evaluator_id, entry.resolved.profile.name)

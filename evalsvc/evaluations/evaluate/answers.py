@@ -1,4 +1,4 @@
-"""The answers of an evaluate call: with every verdict, or with the address and the time at which to ask again."""
+"""The answers of an evaluate call: with every verdict, or with the URL to poll and the time to wait before polling."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def answer_stored(stored: StoredRequest, prefer: Prefer) -> WrittenAnswer:
 
 
 def kept_of_accepted(accepted: Accepted, answer: WrittenAnswer) -> WrittenAnswer:
-    """Return what is kept of the answer for a repeat: with capture `none` the verdicts, without what was sent."""
+    """Return the answer to store for repeated calls: with capture `none`, the verdicts without the submitted inputs."""
     if accepted.call.capture != "none":
         return answer
     request, entries = answer_facts(accepted)
@@ -71,7 +71,7 @@ def address_of(request_id: int | None) -> str:
 
 
 def _pause_for(stored: StoredRequest) -> int:
-    """Return in how many seconds to ask again for what is pending; what was given another try is as old as that."""
+    """Return how many seconds to wait before polling again; the age of retried work counts from the retry."""
     began = max(evaluation.created_at for evaluation in stored.pending)
     asks_judge = any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
     age = (timezone.now() - began).total_seconds()

@@ -39,7 +39,7 @@ Read: TypeAlias = tuple[int, str | None, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What came back from capturing a request."""
+    """The result of capturing a request."""
 
     request_id: int
     created_at: datetime
@@ -61,7 +61,7 @@ class Capture:
 
     @property
     def reads(self) -> list[Read]:
-        """Return the histories to read, one for each pair that wants one."""
+        """Return the histories to read, one for each pair that is not None."""
         return [(self.account_id, self.epoch, pair) for pair in self.pairs if pair]
 
     @property
@@ -100,7 +100,7 @@ def capture(
 
 
 def capture_alone(wanted: Capture, *, waits: bool = True) -> Captured:
-    """Write one request in a call of its own; unless it waits, a lock that somebody holds is an error."""
+    """Write one request in a call of its own; unless `waits` is true, a lock conflict raises an error."""
     known = remembered(wanted.account_id, wanted.epoch, wanted.pairs)
     values = [wanted.account_id, wanted.request, wanted.evaluations, wanted.lease_seconds, *split(wanted.pairs)]
     values += [[history.snapshot if history else None for history in known], waits]
@@ -110,9 +110,9 @@ def capture_alone(wanted: Capture, *, waits: bool = True) -> Captured:
 
 
 def capture_together(wanted: Sequence[Capture]) -> list[Captured]:
-    """Write requests of any accounts in one transaction, which waits for nobody's lock.
+    """Write requests of any accounts in one transaction that does not wait for locks.
 
-    What several of them read is read once, before any of them is written.
+    A history that several of them need is read once, before any of them is written.
     """
     if len(wanted) == 1:
         return [capture_alone(wanted[0], waits=False)]
@@ -157,18 +157,18 @@ class Captures:
         connection.ensure_connection()
 
     def step_aside(self) -> None:
-        """Give the connection back: the leader may be waiting for it."""
+        """Return the connection to the pool: the leader might be waiting for it."""
         connection.close()
 
     def together(self, items: Sequence[Capture]) -> list[Captured] | None:
-        """Write them; None where the database says that it wrote nothing."""
+        """Write the items; return None if the database reports that nothing was written."""
         try:
             return capture_together(items)
         except DatabaseError as exc:
             if not is_undone(exc):
                 raise
             # Without the message: it may quote what one of the callers has sent.
-            log.warning("%d captures were refused together, each is tried alone: %s", len(items), type(exc).__name__)
+            log.warning("%d captures failed together; retrying each separately: %s", len(items), type(exc).__name__)
             return None
 
     def alone(self, item: Capture) -> Captured:
@@ -177,9 +177,9 @@ class Captures:
 
 
 def is_undone(exc: DatabaseError) -> bool:
-    """Return whether the server itself has answered with this error, and so has rolled its transaction back.
+    """Return whether the server itself reported this error and has therefore rolled its transaction back.
 
-    An error without a code, or after which the connection is gone, may have come after the commit.
+    An error without a code, or one that also closed the connection, might have occurred after the commit.
     """
     cause, raw = exc.__cause__, connection.connection
     return isinstance(cause, Error) and cause.sqlstate is not None and raw is not None and not raw.closed

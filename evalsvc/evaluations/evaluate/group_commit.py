@@ -1,8 +1,8 @@
-"""One call for all who wait: the first caller leads, the others leave their items to it and get their own answers.
+"""Group commit: the first caller leads and submits the items of all waiting callers in one call.
 
-No thread of its own and no delay. Whoever finds nobody leading leads, and calls at once with whatever waits by then;
-who comes during the call waits for the next one, which the first of them leads. So a call takes more items the more
-callers there are, and a caller that is alone pays two uncontended locks.
+It uses neither a dedicated thread nor a delay. A caller that finds no leader becomes the leader and immediately submits
+whatever is waiting; callers that arrive during the call wait for the next one, led by the first of them. A call
+therefore takes more items the more callers there are, and a single caller pays two uncontended locks.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class GroupWork(Protocol[Item_contra, Answer_co]):
     """What is done for many callers in one call."""
 
     def prepare(self) -> None:
-        """Get what a call needs, before it is known whose items go with it."""
+        """Acquire what a call needs, before its items are known."""
 
     def step_aside(self) -> None:
         """Give back what others may need, as this caller waits for one of them."""
 
     def together(self, items: Sequence[Item_contra]) -> Sequence[Answer_co] | None:
-        """Do all items or none, and return their answers in order; None: none was done, and each may be tried alone.
+        """Process all items or none, and return the answers in order; None if none was done and each can be retried.
 
-        An exception means that nobody knows: nothing is tried again, and every caller gets it.
+        An exception means that the outcome is unknown: nothing is retried, and every caller receives the exception.
         """
 
     def alone(self, item: Item_contra) -> Answer_co:
@@ -46,11 +46,11 @@ class GroupWork(Protocol[Item_contra, Answer_co]):
 
 
 class Interrupted(OperationalError):
-    """Whoever did this together with others was stopped in the middle, so nobody knows whether it was done."""
+    """The leader of a shared call was interrupted, so it is unknown whether the work was done."""
 
 
 class Order(Enum):
-    """What a waiting caller is told to do itself."""
+    """What a waiting caller has to do itself."""
 
     LEAD = "lead the next call"
     ALONE = "do it by yourself"
@@ -58,14 +58,14 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[Answer]):
-    """What came of a caller's item."""
+    """The successful outcome of a caller's item."""
 
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why nothing came of it, as the leader saw it."""
+    """A failed call, with the exception that the leader caught."""
 
     cause: BaseException
 
@@ -86,7 +86,7 @@ def _locked() -> threading.Lock:
 
 @dataclass(slots=True, eq=False)
 class _Caller(Generic[Item, Answer]):
-    """Somebody with an item. `turn` is locked until the caller is told something: cheaper than an Event."""
+    """A caller with an item. `turn` is locked until the caller has an outcome; this is cheaper than an Event."""
 
     item: Item
     told: Done[Answer] | Failed | Order | None = None
@@ -98,7 +98,7 @@ class _Caller(Generic[Item, Answer]):
 
 
 class Group(Generic[Item, Answer]):
-    """The callers of one process that want the same work done."""
+    """The callers of one process that need the same kind of work."""
 
     def __init__(self, work: GroupWork[Item, Answer], *, most: int) -> None:
         """Do at most `most` items in a call."""
@@ -141,7 +141,7 @@ class Group(Generic[Item, Answer]):
             raise
 
     def _withdraw(self, caller: _Caller[Item, Answer]) -> None:
-        """Let nobody wait for a caller that was stopped while it waited itself."""
+        """Withdraw a caller that was interrupted while it was waiting, so that no other caller waits for it."""
         with self._lock:
             if caller in self._waiting:
                 self._waiting.remove(caller)
@@ -151,7 +151,7 @@ class Group(Generic[Item, Answer]):
             self._pass_on()
 
     def _lead(self, own: _Caller[Item, Answer]) -> Done[Answer] | Order:
-        """Call for all who wait, tell each what came of it, and pass the lead on; return what came of one's own."""
+        """Run the call for all waiting callers, set their outcomes and pass the lead on; return the leader's own."""
         others: list[_Caller[Item, Answer]] = []
         try:
             others = self._gather()
@@ -194,5 +194,5 @@ class Group(Generic[Item, Answer]):
         with self._lock:
             self._is_led = bool(self._waiting)
             if self._is_led:
-                # Told under the lock: whoever withdraws must know whether it leads.
+                # Set under the lock, so that a caller that withdraws knows whether it leads.
                 self._waiting.popleft().tell(Order.LEAD)

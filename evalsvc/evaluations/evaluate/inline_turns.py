@@ -1,7 +1,8 @@
-"""Who may compute in this process: inline work of one account must leave threads, and the interpreter, to others.
+"""Limit inline computation per account, so that one account leaves threads and the interpreter to others.
 
-Most of it takes microseconds, and a turn is free or soon will be. What waits longer than PATIENCE_SECONDS waits behind
-slow work: it gets no turn, and neither do others of its account for a moment, so that they hold no threads either.
+Most inline work takes microseconds, and a turn is free now or will be soon. Work that waits longer than
+PATIENCE_SECONDS is queued behind slow work: it gets no turn, and neither does other work of its account for a moment,
+so that it does not occupy threads either.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class InlineTurns:
         self.most_of_one = max(1, n_threads // 4)
 
     def take(self, account_id: int) -> bool:
-        """Take a turn for an account, and say whether there was one; give it back with `leave`."""
+        """Take a turn for an account and return whether one was free; release it with `leave`."""
         with self._lock:
             if not self._is_free(account_id) and not self._comes_free(account_id):
                 return False

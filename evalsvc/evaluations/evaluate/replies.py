@@ -1,9 +1,9 @@
-"""How a waiting request hears from a worker: one reply list per web process, one thread that hands replies out.
+"""Deliver workers' replies to waiting requests: one reply list per web process, dispatched by one thread.
 
-A worker commits first and pushes then, so a reply is never ahead of the database; a lost reply costs one poll.
+A worker commits before it pushes, so a reply is never ahead of the database; a lost reply costs one poll.
 
-The process that enqueues work sends its address along. Whoever waits for work that somebody else has enqueued leaves
-its address with Redis, under the request's id, and hears from the worker all the same.
+The process that enqueues work sends its address along. A process that waits for work enqueued by another one registers
+its address in Redis under the request's id, and the worker sends it the reply as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LIST_TTL_SECONDS = 120
 BLOCK_SECONDS = 5
 PAUSE_SECONDS = 0.5
 PUSHING_SECONDS = 2.0
-# Whoever waits must not wait for this: the database is looked at as well.
+# Short, because a waiting request polls the database as well.
 ANNOUNCING_SECONDS = 0.5
 
 
@@ -108,23 +108,23 @@ class ReplyBox:
                     del self._waiters[request_id]
 
     def announce(self, request_id: int) -> bool:
-        """Have the request's verdicts sent here, whoever has enqueued its work; say whether that was done.
+        """Subscribe to the request's verdicts, even if another process enqueued the work; return whether it succeeded.
 
-        A verdict of before may have gone elsewhere: look at the database afterwards.
+        Earlier verdicts might have been sent elsewhere: poll the database afterwards.
         """
         try:
             with shared_client(timeout=ANNOUNCING_SECONDS).pipeline(transaction=False) as pipe:
                 listen(pipe, request_id, self.address)
                 pipe.execute()
         except RedisError:
-            log.warning("replies to request %s not asked for: Redis does not answer", request_id)
+            log.warning("replies to request %s not announced: Redis is unavailable", request_id)
             return False
         return True
 
     def due_for_a_look(self, account_id: int, seconds: float) -> list[int]:
-        """Return what requests of an account are waited for here, unless somebody has looked for them so lately.
+        """Return the account's requests that are waited for here; empty if they were already polled within `seconds`.
 
-        Whoever gets them looks, and hands out what there is: a hundred that wait cost one query, not a hundred.
+        The caller polls for all of them and hands the verdicts out: a hundred waiting requests cost one query.
         """
         now = time.monotonic()
         with self._lock:
@@ -154,7 +154,7 @@ class ReplyBox:
             except RedisError:
                 # The waiting requests read the database meanwhile. One line an outage, not one an attempt.
                 if not is_down:
-                    log.warning("replies: Redis does not answer")
+                    log.warning("replies: Redis is unavailable")
                 is_down = True
                 time.sleep(PAUSE_SECONDS)
                 continue
@@ -197,15 +197,15 @@ def listen(pipe: Pipeline, request_id: int, address: str) -> None:
 
 
 def send_reply(address: str | None, request_id: int, verdicts: Sequence[Mapping[str, object]]) -> None:
-    """Push committed verdicts to the address that came with the work, and to whoever has announced to wait."""
+    """Push committed verdicts to the address that came with the work and to all announced listeners."""
     send_replies({request_id: verdicts}, address=address)
 
 
 def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, object]]], *, address: str | None = None) -> None:
-    """Push committed verdicts, by request, to whoever waits for them, and to an address if there is one.
+    """Push committed verdicts, by request, to all announced listeners, and to an address if given.
 
-    A failure is logged: the waiting requests will find them themselves. What goes to one address is one item: it wakes
-    its process once.
+    A failure is logged: the waiting requests poll the database themselves. Everything for one address is sent as one
+    item, so that its process wakes once.
     """
     replies = [{"request_id": request_id, "verdicts": some} for request_id, some in verdicts.items()]
     try:
@@ -224,7 +224,7 @@ def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, object]]], *, addr
             if at:
                 pipe.execute()
     except RedisError:
-        log.warning("replies for %d requests not sent: Redis does not answer", len(verdicts))
+        log.warning("replies for %d requests not sent: Redis is unavailable", len(verdicts))
 
 
 def _push(pipe: Pipeline, address: str, replies: Sequence[Mapping[str, Any]]) -> None:

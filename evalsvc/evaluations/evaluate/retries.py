@@ -32,8 +32,8 @@ SELECT id FROM evaluations_evaluation
 WHERE account_id = %(account)s AND request_id = %(request)s AND status = 'error' AND captured
   AND id >= ids_from(%(request)s) AND id < ids_until(%(request)s) ORDER BY id FOR UPDATE
 """
-# Its patience, as its place in every list, goes by the time of this try. What was quick once is left to a worker:
-# nobody waits for it in the web process.
+# Retry limits and positions in queues start from the time of this try. Inline work moves to a worker, because no web
+# process waits for it.
 REOPEN = """
 UPDATE evaluations_evaluation SET
   status = 'pending', error_code = NULL, error_message = NULL, extra = NULL, duration_us = NULL, captured = NULL,
@@ -44,7 +44,7 @@ WHERE account_id = %(account)s AND request_id = %(request)s AND status = 'error'
   AND id >= ids_from(%(request)s) AND id < ids_until(%(request)s)
 RETURNING lane
 """
-# Whoever is told `pending` now has not been told before.
+# The new `pending` answer counts as the first one.
 AWAIT = """
 UPDATE evaluations_evaluationrequest SET completed_at = NULL, pending_answered_at = NULL, delivered_at = NULL
 WHERE account_id = %s AND id = %s
@@ -52,7 +52,7 @@ WHERE account_id = %s AND id = %s
 
 
 class RetryEvidence(StrEnum):
-    """Why a call may be a retry of an earlier one."""
+    """Why a call might be a retry of an earlier one."""
 
     HEADER = "header"
     """The client counts its retries."""
@@ -65,12 +65,13 @@ class RetryEvidence(StrEnum):
 def find_retried(
     *, account_id: int, fingerprint: int, n_results: int, evidence: RetryEvidence | None, now: datetime
 ) -> RepeatOf | None:
-    """Return the earlier request that this one repeats, if any of the last ten minutes does.
+    """Return the request of the last ten minutes that this call repeats, if any.
 
-    A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
-    or span, or when the earlier caller was told `pending` and has not come back. Other equal calls are two evaluations.
-    An error is no answer to a call that is known by a name: the caller asks for another try, and the other verdicts
-    stand. An answer does not count either where capture has kept only some results.
+    A call repeats an earlier one with the same body if the client marks it as a retry, if both name the same log or
+    span, or if the earlier caller was answered `pending` and has not returned yet. Other equal calls are separate
+    evaluations. For a call that names its log or span, an error does not count as an answer: the failed evaluations are
+    tried again and the other verdicts remain. An answer does not count either if capture stored only some of its
+    results.
     """
     is_overtaken = evidence is RetryEvidence.OVERTAKEN
     oldest = id_at(now, back_seconds=OVERTAKEN_SECONDS if is_overtaken else RETRY_WINDOW_SECONDS)
@@ -79,17 +80,17 @@ def find_retried(
 
 
 def note_retry(account_id: int, fingerprint: int) -> None:
-    """Note that a retry came whose first try has not been seen, for a first try that comes after it."""
+    """Record a retry that arrived before its first try, so that the first try is recognised when it arrives."""
     try:
         shared_client().set(_overtaking(account_id, fingerprint), 1, ex=OVERTAKEN_SECONDS)
     except RedisError:
-        log.warning("account %s: a call that its retry overtook counts twice: Redis does not answer", account_id)
+        log.warning("account %s: a call overtaken by its retry counts twice: Redis is unavailable", account_id)
         return
     expect_repeats(account_id, seconds=RETRY_WINDOW_SECONDS)
 
 
 def is_overtaken(account_id: int, fingerprint: int) -> bool:
-    """Return whether a first try comes after its retry; the next one of the same body is meant anew."""
+    """Return whether a first try arrived after its retry; consumes the record, so the next equal call is a new one."""
     try:
         return bool(shared_client().getdel(_overtaking(account_id, fingerprint)))
     except RedisError:
@@ -132,9 +133,9 @@ def find_many_retried(
 
 
 def reopen(*, account_id: int, request_id: int) -> list[str]:
-    """Make a request's errors pending again, and leave its other verdicts as they are; return the lanes to enqueue.
+    """Make a request's errors pending again and leave its other verdicts unchanged; return the lanes to enqueue.
 
-    An error is no score and has left none, so nothing that counts changes. Empty where no error is left.
+    An error has no score, so no count changes. Returns an empty list if no error is left.
     """
     with account_scope(account_id), connections[current_role()].cursor() as cursor:
         values = {"account": account_id, "request": request_id, "lease": settings.LEASE_SECONDS}

@@ -1,4 +1,4 @@
-"""What a call becomes: its planned evaluations, and the rows that keep them."""
+"""The planned evaluations of a call and the rows that store them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalsvc.projects.services import Placement
 
 @dataclass(slots=True)
 class PlannedEvaluation:
-    """One evaluator of a call on its way: what it resolved to, where it runs, what came of it."""
+    """One evaluator of a call in progress: what it resolved to, its lane, and its verdict."""
 
     position: int
     wanted: EvaluatorRequest
@@ -35,7 +35,7 @@ class PlannedEvaluation:
 
 @dataclass(slots=True)
 class Accepted:
-    """A call whose inline work is done and whose other work is safe in the database."""
+    """A call with its inline work done and its other work stored in the database."""
 
     account_id: int
     call: EvaluateCall
@@ -53,7 +53,6 @@ class Accepted:
 
 
 def is_kept(call: EvaluateCall, entry: PlannedEvaluation) -> bool:
-    """Return whether capture keeps this finished evaluation."""
     if call.capture == "fails-only":
         return entry.verdict.passed is False
     return call.capture == "all" and entry.resolved is not None

@@ -1,7 +1,7 @@
-"""What was accepted and is asked for again: each question is one message to the database (sql/stored.sql).
+"""Read stored requests and their evaluations, each in one round trip to the database (sql/stored.sql).
 
-Callers of slow judges come back for every answer, so these are as hot as the captures. The ORM would compose each query
-anew and send four messages, which costs more than the rest of the answer.
+Callers of slow judges poll for every answer, so these queries are as hot as captures. The ORM would compile each query
+again and make four round trips, which costs more than the rest of the answer.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ STAMP_MANY = "SELECT count(*) FROM unnest(%s::bigint[]) i(id), LATERAL stamp_req
 
 
 def read_stored(account_id: int, request_id: int) -> tuple[EvaluationRequest, list[Evaluation]] | None:
-    """Return a request and its evaluations in order; None for missing, foreign and purged.
+    """Return a request and its evaluations in order; None if it is missing, belongs to another account, or is purged.
 
-    It is for its caller: where that was told to come back, and all verdicts are there, they count as delivered.
+    This is for the request's caller: if the caller was answered `pending` and all verdicts are there, they are marked
+    as delivered.
     """
     with connection.wrap_database_errors:
         rows = raw_connection().execute(STORED, [account_id, request_id], prepare=True).fetchall()
@@ -93,13 +94,13 @@ def read_stored_many(account_id: int, request_ids: Sequence[int]) -> dict[int, S
 
 
 def stamp_many_pending_answered(account_id: int, request_ids: Sequence[int]) -> None:
-    """Remember of several requests that their caller was told to come back."""
+    """Record for several requests that their callers were answered `pending`."""
     if request_ids:
         call_function(STAMP_MANY, [list(request_ids), account_id])
 
 
 def stamp_pending_answered(account_id: int, request_id: int) -> None:
-    """Remember, once, that a caller was told to come back: the same call again is then the same evaluation."""
+    """Record once that the caller was answered `pending`: a repeat of the call is then the same evaluation."""
     call_function("SELECT stamp_request(%s, %s, false)", [account_id, request_id])
 
 
@@ -153,7 +154,7 @@ def facts_of_stored(stored: StoredRequest) -> tuple[RequestFacts, list[EntryFact
 
 
 def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs: Pairs) -> None:
-    """Compute the intervals that a stored request asked for, of the history before it."""
+    """Compute the intervals that a stored request specified, over the history before it."""
     asked = request.extras or {}
     ask, side = stored_ask(request.strategy, asked.get("interval")), None
     with suppress(UnknownConfig):

@@ -1,4 +1,4 @@
-"""An evaluate call from what was asked to its answer: recognised, accepted, told to workers, waited for."""
+"""The use case of an evaluate call, from request to answer: detect repeats, accept, notify workers and wait."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from evaluators.base import Lane
 
 
 class Asker(Protocol):
-    """Who asks: the caller with a key, or a member at a page. The request has been counted."""
+    """The caller of an evaluation: an API key, or a member on a page. The rate limiter has counted the request."""
 
     @property
     def account(self) -> Account:
-        """Return whose evaluation it is."""
+        """Return the account of the evaluation."""
 
     @property
     def admission(self) -> Admission:
@@ -52,12 +52,12 @@ class Enqueue(Protocol):
     """How the edge tells workers of work: it is handed in, so that nothing below can enqueue."""
 
     def __call__(self, request_id: int, lane: str, *, reply_to: str | None) -> bool:
-        """Tell that a lane of a request has work, and where its verdicts are waited for; say whether it was heard."""
+        """Notify workers of work in a request's lane and of the reply address; return whether that succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call with what its HTTP request says beside the body.
+    """A call together with the parts of its HTTP request outside the body.
 
     `fingerprint` is the digest of account and body. `is_retry` is None for clients that do not count their tries.
     """
@@ -69,7 +69,7 @@ class Asked:
 
 
 def evaluate(caller: Asker, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
-    """Answer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
+    """Answer a call, with the evaluation that it repeats if there is one. A claim is settled when this returns."""
     account_id = caller.account.pk
     entries = accept.plan_evaluations(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
     accept.refuse_unrunnable(account_id, caller.admission.epoch, entries)
@@ -102,7 +102,7 @@ def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAns
 def retry_evidence(asked: Asked, entries: list[PlannedEvaluation]) -> RetryEvidence | None:
     """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
     if asked.is_retry is not None:
-        # A client that counts its tries says by 0 that it means the call anew, whatever log it is about.
+        # A client that counts its tries and sends 0 requests a new evaluation, whatever log it names.
         return RetryEvidence.HEADER if asked.is_retry else None
     return RetryEvidence.NAME if asked.call.names_itself and leaves_rows(asked, entries) else None
 
@@ -113,7 +113,10 @@ def leaves_rows(asked: Asked, entries: list[PlannedEvaluation]) -> bool:
 
 
 def _overtaken(caller: Asker, asked: Asked) -> RetryEvidence | None:
-    """Return the sign of a first try whose retry was quicker; nobody looks for it while the account repeats nothing."""
+    """Return evidence for a first try that its retry overtook.
+
+    Skipped if the account is not expected to repeat calls.
+    """
     if asked.is_retry is not False or not caller.admission.expects_repeats:
         return None
     return RetryEvidence.OVERTAKEN if is_overtaken(caller.account.pk, asked.fingerprint) else None
@@ -134,9 +137,9 @@ def lock_equal_calls(account_id: int, fingerprint: int) -> Iterator[None]:
 
 
 def _find_earlier(caller: Asker, asked: Asked, evidence: RetryEvidence | None, n_results: int) -> RepeatOf | None:
-    """Find the request that this one repeats, where something says that it may.
+    """Find the request that this one repeats, if there is reason to look for one.
 
-    That is evidence in the call, or that callers of this account were told to come back lately.
+    The reason is evidence in the call, or a recent `pending` answer to a caller of this account.
     """
     if evidence is None and not caller.admission.expects_repeats:
         return None
@@ -152,9 +155,9 @@ def _find_earlier(caller: Asker, asked: Asked, evidence: RetryEvidence | None, n
 def _accept(
     caller: Asker, asked: Asked, entries: list[PlannedEvaluation], claim: Claim | None
 ) -> tuple[WrittenAnswer | None, Accepted]:
-    """Do the inline work and make the rest durable; return the answer too when nothing is left to do.
+    """Do the inline work and make the rest durable; also return the answer if nothing is pending.
 
-    What the claim stands for is written in the same transaction as the work.
+    The result of the claim is written in the same transaction as the work.
     """
     prefer, account_id = asked.prefer, caller.account.pk
     with account_scope(account_id) if claim else nullcontext():
@@ -178,9 +181,9 @@ def _accept(
 
 
 def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
-    """Tell workers of the pending lanes, wait as long as the caller prefers, and answer.
+    """Notify workers of the pending lanes, wait as long as the caller prefers, and answer.
 
-    While work is pending the key stands for it, so that a repeated call sees how far it has come.
+    While work is pending, the idempotency key refers to it, so that a repeated call sees its progress.
     """
     began = time.monotonic()
     _await(accepted, 0 if accepted.is_answered_pending else prefer.seconds, enqueue)
@@ -202,7 +205,7 @@ def _keep_answer(claim: Claim, accepted: Accepted, answer: WrittenAnswer) -> Non
 
 def _await(accepted: Accepted, seconds: float, enqueue: Enqueue) -> None:
     request_id = _stored_id(accepted)
-    # A place is taken before the work is enqueued: its verdict must find somebody who listens.
+    # Take the place before enqueueing the work, so that its verdict finds a listener.
     with waiting.place_for(accepted.account_id, request_id, seconds) as waiter:
         reply_to = reply_box().address if waiter else None
         for lane in accepted.pending_lanes:

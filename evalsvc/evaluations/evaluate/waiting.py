@@ -1,4 +1,4 @@
-"""Waiting for workers: in a bounded number of places, and what those are told who come too late for one.
+"""Wait for workers in a bounded number of places, and compute when callers without a place should retry.
 
 See docs/adr/0035-bounded-waiting.md.
 """
@@ -51,7 +51,7 @@ _usual_seconds: BoundedCache[Pace, float] = BoundedCache(MAX_PACES)
 
 
 def may_wait(account_id: int, seconds: float) -> bool:
-    """Return whether there is a place, and time to wait; who is refused here need not ask for one."""
+    """Return whether a place is free and there is time to wait."""
     if seconds <= 0:
         return False
     has_place = room.has_place_for(account_id)
@@ -62,7 +62,7 @@ def may_wait(account_id: int, seconds: float) -> bool:
 
 @contextmanager
 def place_for(account_id: int, request_id: int, seconds: float) -> Iterator[Waiter | None]:
-    """Take a place and listen for the verdicts of a request; None where there is no place, or no time to wait."""
+    """Take a place and listen for the verdicts of a request; yield None if no place is free or time is up."""
     if seconds <= 0:
         yield None
         return
@@ -94,7 +94,7 @@ def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
 
 
 def await_stored(*, account_id: int, request_id: int, seconds: float) -> StoredRequest:
-    """Return a stored request once every verdict is there, or as it is when the time is up or there is no place."""
+    """Return a stored request when it is complete, or in its current state if time runs out or no place is free."""
     stored = get_stored(account_id=account_id, request_id=request_id)
     if stored.is_finished:
         return stored
@@ -106,7 +106,7 @@ def await_stored(*, account_id: int, request_id: int, seconds: float) -> StoredR
 
 
 def _await_more(stored: StoredRequest, waiter: Waiter, seconds: float) -> bool:
-    """Wait for what is pending in a stored request; say whether there is more than there was."""
+    """Wait for the pending evaluations of a stored request; return whether more have finished."""
     request_id, deadline = stored.request.id, time.monotonic() + seconds
     n_before = len(stored.pending)
     pending = {evaluation.position for evaluation in stored.pending}
@@ -132,12 +132,12 @@ def _receive(
     *,
     is_announced: bool = False,
 ) -> bool:
-    """Receive verdicts until that says that all are there, time is up, or the place is needed; say whether all came."""
+    """Receive verdicts until `receive` returns true, time is up or the place is needed; return whether all arrived."""
     look_seconds = max(LOOK_SECONDS, min(LONGEST_LOOK_SECONDS, 2 * (_usual_seconds.get(pace) or 0.0)))
     while waiter.released is None and (left := deadline - time.monotonic()) > 0:
         verdicts = waiter.take(min(left, look_seconds))
         if not verdicts and waiter.released is None:
-            # Perhaps the work was enqueued again, by somebody who knows nothing of this process.
+            # The work might have been enqueued again by a process that does not know this address.
             is_announced = is_announced or reply_box().announce(request_id)
             look_for_all(waiter.account_id)
             verdicts = waiter.take(0)
@@ -174,7 +174,7 @@ def _learn(pace: Pace, seconds: float, all_came: bool) -> None:
 
 
 def pending_retry_after(account_id: int, *, asks_judge: bool, age_seconds: float) -> int:
-    """Return in how many seconds to ask again: when such work is usually done, then ever more rarely as it is late."""
+    """Return how many seconds to wait before polling again: until the usual finish, then less and less often."""
     learnt = _usual_seconds.get((account_id, asks_judge))
     usual = 1.0 if learnt is None else learnt
     pause = usual - age_seconds if age_seconds < usual else age_seconds / 2

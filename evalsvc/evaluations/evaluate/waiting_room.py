@@ -1,7 +1,7 @@
-"""Who may wait in this process: each request that waits holds a thread, so their number is bounded, and shared fairly.
+"""Bound the number of waiting requests in this process, since each occupies a thread, and share the places fairly.
 
-Nothing is reserved: an account that is alone may have every place. When all are taken, an account that has fewer than
-another gets one of those, from the request that has waited longest.
+Nothing is reserved: if only one account waits, it can use every place. When all places are taken, an account that has
+fewer than another one gets one of those, from the request that has waited longest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Release(StrEnum):
-    """Why somebody has to stop waiting."""
+    """Why a waiting request has to stop waiting."""
 
     PLACE_NEEDED = "place_needed"
     """An account with fewer places needs this one."""
@@ -21,11 +21,11 @@ class Release(StrEnum):
 
 
 class Guest(Protocol):
-    """Somebody who waits."""
+    """A waiting request."""
 
     @property
     def account_id(self) -> int:
-        """Return whose place it is."""
+        """Return the account that occupies the place."""
 
     def release(self, why: Release) -> None:
         """Stop waiting at once."""
@@ -48,14 +48,15 @@ class WaitingRoom:
         return self._n_places
 
     def resize(self, n_places: int) -> None:
-        """Let so many wait at once from now on; nobody who waits is sent away for it."""
+        """Set the number of places; requests that are already waiting continue."""
         with self._lock:
             self._n_places = n_places
 
     def admit(self, guest: Guest) -> bool:
-        """Give the guest a place if there is one, or if its account has at least two fewer than another; say whether.
+        """Admit the guest if a place is free, or if its account has at least two fewer than another; return whether.
 
-        The difference is two, so that a place that changes hands makes the shares more equal, and none goes to and fro.
+        The difference of two ensures that moving a place makes the distribution more even, and that no place moves back
+        and forth.
         """
         with self._lock:
             if self._is_closed:
@@ -73,7 +74,7 @@ class WaitingRoom:
         return True
 
     def has_place_for(self, account_id: int) -> bool:
-        """Return whether a guest of this account would be admitted now; the place is not kept."""
+        """Return whether a guest of this account would be admitted now; no place is reserved."""
         with self._lock:
             if self._is_closed:
                 return False
@@ -86,7 +87,7 @@ class WaitingRoom:
                 self._remove(guest)
 
     def close(self) -> None:
-        """Send everybody away, and admit nobody any more."""
+        """Release all guests and admit no more."""
         with self._lock:
             self._is_closed = True
             guests = [guest for guests in self._guests.values() for guest in guests]

@@ -1,6 +1,6 @@
-"""What a running experiment says of the same evaluator, beside the history: told by the app that runs experiments.
+"""The estimates of a running experiment for the same evaluator, next to the history.
 
-That app stands above this one, so it says here how it is asked (as `projects.selectors.uses` does).
+The app that runs experiments is a layer above this one and registers a finder here (as with `projects.selectors.uses`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class UnknownConfig(ValueError):
-    """The experiment has no config of this id or name; the message is a sentence for the caller."""
+    """The experiment does not have a config with this id or name; the message is shown to the caller."""
 
 
 class PlannedRun(Protocol):
@@ -30,7 +30,7 @@ finders: list[Finder] = []
 
 
 def find_side(*, account_id: int, experiment_id: int | None, config: str | None) -> PlannedRun | None:
-    """Return what an experiment can say; None for a passive one. Raises UnknownConfig for a config that it has not."""
+    """Return the planned run of an experiment; None for a passive one. Raises UnknownConfig for an unknown config."""
     if experiment_id is not None:
         for finder in finders:
             if (side := finder(account_id=account_id, experiment_id=experiment_id, config=config)) is not None:

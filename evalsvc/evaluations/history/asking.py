@@ -1,4 +1,4 @@
-"""The scores that an interval is asked of."""
+"""Read the scores that an interval is computed from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from evalsvc.evaluations.wire.interval_request import IntervalAsk
 def read_asked(
     account_id: int, pair: tuple[str, str], ask: IntervalAsk, window: Window, *, before: int | None = None
 ) -> HistorySnapshot:
-    """Read the scores of (evaluator id, profile name) in a window (`scope_window`) of what was asked for.
+    """Read the scores of an (evaluator id, profile name) pair within a window (`scope_window`).
 
-    `before` is an id: then the newest of those that are older.
+    `before` is an id: only older scores are read.
     """
     if ask.is_plain:
         (history,) = store.read_histories(account_id, [pair], before=before)

@@ -1,7 +1,7 @@
-"""What a process remembers of the histories it has read: exact, because each is kept with its database snapshot.
+"""A per-process cache of histories. It is exact, because each history is cached with its database snapshot.
 
-A busy history's newest rows have not been vacuumed, so reading 1000 of them costs most of a request. A process that
-holds the history as of a snapshot asks only for rows which that snapshot could not see (see sql/functions.sql).
+The newest rows of a busy history have not been vacuumed, so reading 1000 of them takes most of a request's time. A
+process with the history as of a snapshot only requests rows which that snapshot could not see (see sql/functions.sql).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ FACT_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class HistorySnapshot:
-    """The newest scores of one evaluator under one profile, newest first, as one snapshot saw them.
+    """The newest scores of one evaluator under one profile, newest first, as of one database snapshot.
 
-    Kept as bytes (native int64, float64 and int32): joining bytes neither makes a Python object per score nor gives up
-    the interpreter's lock, as NumPy does for every pass over more than 500 elements. What the facts are is told by
+    Stored as bytes (native int64, float64 and int32): joining bytes neither creates a Python object per score nor
+    releases the GIL, which NumPy does on every pass over more than 500 elements. The bits of a fact are defined by
     `history_facts` in sql/functions.sql.
     """
 
@@ -69,8 +69,8 @@ _memory: AccountCache[tuple[int, str, str], HistorySnapshot] = AccountCache(
 
 
 def remembered(account_id: int, epoch: str | None, pairs: Pairs) -> list[HistorySnapshot | None]:
-    """Return what this process holds of each history under the account's epoch; None where it must be read."""
-    # Deletions move the epoch; the time limit is for those that nobody announced.
+    """Return the cached history of each pair under the account's epoch; None where it has to be read."""
+    # Deletions advance the epoch; the time limit covers those that were not announced.
     return [_memory.get((account_id, *pair), epoch) if pair is not None else None for pair in pairs]
 
 
@@ -92,7 +92,7 @@ def brought_up_to_date(
 
 
 def as_read(ids: bytes | None, scores: bytes | None, facts: bytes | None) -> HistorySnapshot:
-    """Return a history as the database answered it, which nobody remembers."""
+    """Build an uncached history from a database answer."""
     return HistorySnapshot(_read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT), None, None, 0.0)
 
 

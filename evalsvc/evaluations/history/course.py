@@ -43,20 +43,21 @@ class HistoryStretch:
 
 @dataclass(frozen=True, slots=True)
 class HistoryCourse:
-    """A window in the order of time.
+    """A window in chronological order.
 
     Attributes
     ----------
     parts : tuple of HistoryStretch
-        The window cut into neighbouring parts of about one size, LEAST_PART or more, each by itself; one part where
-        there are too few values for two. One whose values are all equal has the interval that is advised instead of one
-        of no width.
+        The window cut into adjacent parts of about equal size, at least LEAST_PART values each, with an interval
+        per part; one part if there are too few values for two. A part with equal values has the advised interval
+        instead of one of zero width.
     running : tuple of HistoryStretch
-        From the oldest value up to one after the other of evenly spread ends: the last one is the whole window.
+        Cumulative stretches from the oldest value to each of evenly spaced ends; the last one is the full window.
     revisions : tuple of (int, datetime, int)
-        Where another revision of the profile began to judge: the place of its first value, when, and its number.
+        Where a new revision of the profile took effect: the position of its first value, its time, and the
+        revision number.
     values, ids : array
-        All of them, and the id of each, the oldest first.
+        All values and their ids, oldest first.
     """
 
     parts: tuple[HistoryStretch, ...]
@@ -73,7 +74,7 @@ class HistoryCourse:
 def course_of(
     ask: IntervalAsk, family: Family | None, history: HistorySnapshot | None, *, n_parts: int = 24
 ) -> HistoryCourse:
-    """Return the course of a window, in at most so many parts, each with the interval that was asked for."""
+    """Compute the course of a window in at most `n_parts` parts, each with the interval specified by the options."""
     of = ask.of or default_of(family)
     # The newest first.
     window = interval_values(history, of, ask.most)

@@ -33,10 +33,10 @@ REACH = 1.62
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What an interval is computed from: the values, their ids, and what is known of each beside its verdict.
+    """The values that an interval is computed from, their ids, and other facts about each value.
 
-    `marks` is the revision of the profile times four, and where the value comes from. With `verdicts` all marks are the
-    same, as nearly always, and not filled in: nothing has to be told apart.
+    `marks` is four times the profile's revision plus the index of the value's source. If `verdicts` is set, which is
+    the usual case, all marks are equal and `marks` is left empty.
     """
 
     values: Any
@@ -47,7 +47,7 @@ class Window:
 
 
 def default_of(family: Family | None) -> str:
-    """Return what an interval is of when nobody says: the share that passes where the verdict is the answer."""
+    """Return the default estimand: `pass` for families that are `binary` or `by_verdict`, else `score`."""
     return "pass" if family is not None and (family.binary or family.by_verdict) else "score"
 
 
@@ -73,9 +73,9 @@ def answer_interval(ask: IntervalAsk, family: Family | None, history: HistorySna
 
 
 def interval_values(history: HistorySnapshot | None, of: str, most: int | None) -> Window:
-    """Return the values that an interval is computed from, the newest first.
+    """Return the values that an interval is computed from, newest first.
 
-    Of `pass` they are the verdicts as they were judged at the time; what nobody judged is left out.
+    For `pass`, these are the verdicts as given at the time; scores without a verdict are left out.
     """
     if history is None or not history.score_bytes:
         return Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)

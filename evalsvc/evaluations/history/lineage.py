@@ -36,7 +36,7 @@ def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> l
 
 
 def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
-    """Return where each point comes from; null where it does not apply, and for an example that is gone."""
+    """Return the origin of each point; a value is null where it does not apply, or where the example was deleted."""
     keys = _example_keys(account_id, {row.output_id for row in rows if row.output_id is not None})
     return [
         {

@@ -41,10 +41,11 @@ class Verdicts:
         return np.frombuffer(doubles)
 
     def may_have_moved(self, reach: float) -> bool:
-        """Return whether the running sum may leave its share of the whole by `reach` standard deviations, in blocks.
+        """Return whether the running sum might deviate by `reach` standard deviations, tested block by block.
 
-        With D the distance before a block, its m passes and f fails, nothing within it is further than D + m(1 - p) or
-        D - fp. So this never says no where the test of each place says yes, and seldom yes where that says no.
+        With D the distance before a block, m its passes and f its fails, every distance within it lies between D - fp
+        and D + m(1 - p). The test therefore has no false negatives relative to a test at each position, and few false
+        positives.
         """
         n, share = len(self.packed), self.n_passed / len(self.packed)
         deviation = math.sqrt(n * share * (1.0 - share))

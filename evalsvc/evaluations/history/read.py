@@ -114,7 +114,7 @@ SELECT app FROM apps LIMIT %(limit)s
 
 
 def apps_with_scores(*, account: Account, pair: tuple[str, str], limit: int) -> list[str]:
-    """Return the apps of which the history of an evaluator and profile has scores, by name; from one to the next."""
+    """Return the names of the apps with scores of an evaluator and profile, in order, by a skip scan of the index."""
     with connections[current_role()].cursor() as cursor:
         values: dict[str, int | str] = {
             "account": account.pk,

@@ -18,7 +18,7 @@ def read_histories(
 ) -> list[HistorySnapshot | None]:
     """Read the newest scores of each (evaluator id, profile name), as of now or as of an earlier request.
 
-    None for an entry that wants none. With an epoch, this process' memory is used and brought up to date.
+    The result is None for an entry that is None. If an epoch is given, the cache of this process is used and updated.
     """
     if not any(pairs):
         return [None] * len(pairs)

@@ -1,4 +1,4 @@
-"""Verbs of people who look at results: mark one as a favourite, say whether it is right."""
+"""Services for people who review results: mark a result as a favourite, or rate its verdict as right or wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def set_favorite(*, account: Account, id: int, is_favorite: bool) -> None:
 
 
 def set_feedback(*, account: Account, id: int, feedback: Evaluation.Feedback | None) -> None:
-    """Keep what a person thinks of a verdict, in place of what they thought before; None takes it back."""
+    """Set a person's feedback on a verdict, replacing earlier feedback; None removes it."""
     _mark(account, id, feedback=feedback)
 
 

@@ -1,6 +1,6 @@
-"""Labels: what people say about a log, a trace, a span or an evaluation.
+"""Labels: people's scores of a log, a trace, a span or an evaluation.
 
-They are evaluations, found, shown and remembered like every other score.
+They are stored as evaluations, and are searched, displayed and added to histories like any other score.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ IN_REQUEST = ("dataset_sample_id", "span_id")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a person has said about something, by which criteria; without a score it enters no history.
+    """A person's label of a resource under some criteria; without a score it does not enter a history.
 
-    `reference` is the id of a log, trace, span or evaluation, as `resource_type` says. `created_at` is when it was
-    said, where that was earlier than it is kept. `place` says where it belongs, where no evaluation does.
+    `reference` is the id of a log, trace, span or evaluation, depending on `resource_type`. `created_at` is the time of
+    the label, if that is earlier than the time it is stored. `place` gives the app, experiment and so on that the label
+    belongs to, if no evaluation determines it.
     """
 
     criteria_id: uuid.UUID
@@ -55,12 +56,12 @@ class Label:
 
     @property
     def fingerprint(self) -> bytes:
-        """Return what is the same for all labels of which one replaces the other."""
+        """Return the key that a label shares with the labels it replaces."""
         return _said_of(self.criteria_id, self.resource_type, self.reference)
 
     @property
     def evaluator_id(self) -> str:
-        """Return the name that the criteria's history goes by."""
+        """Return the evaluator id of the criteria's history."""
         return evaluator_of(self.criteria_id)
 
 
@@ -75,7 +76,7 @@ def _said_of(criteria_id: uuid.UUID, resource_type: str, reference: str) -> byte
 
 
 def label_fingerprint(account_id: int, criteria_id: uuid.UUID, resource_type: str, reference: str) -> int:
-    """Return the fingerprint of the request that holds a label of this thing by these criteria."""
+    """Return the fingerprint of the request that contains the label of this resource under these criteria."""
     return fingerprint(account_id, _said_of(criteria_id, resource_type, reference))
 
 
@@ -86,11 +87,11 @@ def has_labels(*, account: Account, criteria_id: uuid.UUID) -> bool:
 
 
 def keep_label(*, account: Account, label: Label) -> Evaluation:
-    """Keep a label, or put it in the place of the one that is there of the same by the same criteria.
+    """Save a label, replacing an existing label of the same resource under the same criteria; return its evaluation.
 
-    Return its evaluation. It belongs where the newest evaluation of the log or trace belongs, so that both are found
-    together. Call it within the account's transaction, holding a lock on the criteria: two calls at once would make two
-    labels otherwise. Raises NotFound for an evaluation that the account does not have.
+    The label is placed where the newest evaluation of the log or trace belongs, so that both are found together. Call
+    it within the account's transaction, with a lock on the criteria: concurrent calls would otherwise create two
+    labels. Raises NotFound for an evaluation that the account does not have.
     """
     place = _place_of(account, label)
     old = _label_before(account, label)
@@ -147,7 +148,7 @@ def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
         request=request,
         position=0,
         evaluator_id=label.evaluator_id,
-        # The history goes by a name, and no name is one as well.
+        # The name is part of the history's key, where the empty name is valid.
         profile_name="",
         status=Evaluation.Status.SUCCESS,
         evaluation_type=Evaluation.Type.ANNOTATION,
@@ -198,7 +199,7 @@ def _own(place: dict[str, Any]) -> dict[str, Any]:
 
 
 def _remember(account: Account, id: int, label: Label, created_at: datetime, place: dict[str, Any]) -> None:
-    """Let the history say what the label says: one score, or none."""
+    """Update the history to match the label: one score, or none."""
     rows = HistoryScore.objects.filter(
         account=account, evaluator_id=label.evaluator_id, profile_name="", trial=False, id=id
     )

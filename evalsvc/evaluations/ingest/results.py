@@ -60,8 +60,8 @@ _inputs_decoder = msgspec.json.Decoder(InputSpellings)
 def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
     """Read the rows, and report the errors of those that cannot be read.
 
-    Raises a Problem when there is no list of 1 to 1000 rows. A row that names its log is identified by its fields, so
-    that a repeated row counts once. Other rows may be equal on purpose: they are identified by the whole body and
+    Raises a Problem unless there is a list of 1 to 1000 rows. A row that names its log is identified by its fields, so
+    that a repeated row counts once. Other rows can be equal on purpose: they are identified by the complete body and
     their index in it, and compared only with requests from the id `since` on.
     """
     raws = decode(body, _batch_decoder, storable=False).evaluation_results

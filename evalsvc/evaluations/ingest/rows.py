@@ -30,7 +30,7 @@ MAX_NAME = 100 - len(EXTERNAL_PREFIX)
 # Means and their fourth powers stay far from overflow.
 MAX_SCORE = 1e15
 MAX_DURATION = timedelta(days=366)
-# Well within what every calendar, time zone and column can hold.
+# Within the range of every calendar, time zone and column.
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
 Text = Annotated[str, Meta(max_length=MAX_ID)]
@@ -81,7 +81,7 @@ _row_decoder = msgspec.json.Decoder(LoggedScore)
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """The app, project or experiment that a row asks for."""
+    """The app, project or experiment of a row."""
 
     app: str | None
     experiment_id: int | None
@@ -91,10 +91,10 @@ class PlacementRequest:
 
 @dataclass(frozen=True, slots=True)
 class ClientScore:
-    """A checked row. `request` and `evaluation` hold the columns that it decides; its placement is added to `request`.
+    """A validated row. `request` and `evaluation` contain the columns it sets; its placement is added to `request`.
 
-    `fingerprint` is the same for the same row of the same account, whatever the spelling of its JSON. A row that was
-    kept before is known by it; `since` is the lowest id of a request that counts as kept before.
+    `fingerprint` is the same for equal rows of an account, however their JSON is formatted, and identifies rows that
+    were stored before; `since` is the lowest request id that is searched for them.
     """
 
     index: int
@@ -107,7 +107,7 @@ class ClientScore:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a batch once read: those that can be kept, what is wrong with the others, and unread keys."""
+    """The parsed rows of a batch: rows to store, errors of the other rows, and warnings about unknown keys."""
 
     scores: list[ClientScore]
     errors: list[RowError]
@@ -115,7 +115,7 @@ class Rows:
 
 
 def read_score_batch(account_id: int, body: bytes) -> Rows:
-    """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000."""
+    """Read the rows and report the errors of invalid ones. Raises a Problem unless there are 1 to 1000 rows."""
     raws = decode(body, _batch_decoder, storable=False).evaluations
     return read_rows(
         "evaluations", raws, lambda index, raw: _read(account_id, index, raw), known=keys_read(LoggedScore)
@@ -134,9 +134,9 @@ def read_rows(
     *,
     known: Collection[str],
 ) -> Rows:
-    """Read each row of a batch's list, which has this name; collect what is wrong with the others by pointer.
+    """Read each row of the batch's list called `name`; collect the errors of invalid rows by pointer.
 
-    Keys that are not `known` are ignored and warned of, in rows that are left out as well: a misspelt key may be why.
+    Keys that are not in `known` are ignored with a warning, in invalid rows too: a misspelt key might be the cause.
     """
     unread = RowKeys(known)
     good: list[ClientScore] = []
@@ -157,7 +157,7 @@ def read_rows(
 
 
 def external_id(name: str) -> str:
-    """Return the id under which an account's own evaluator is kept: no managed evaluator's history can be written."""
+    """Return the stored id of an account's own evaluator; its prefix protects the histories of managed evaluators."""
     return name if name.startswith(EXTERNAL_PREFIX) else EXTERNAL_PREFIX + name
 
 
@@ -201,13 +201,12 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
 
 
 def moment_errors(created_at: datetime | None) -> Iterator[FieldError]:
-    """Refuse a time that nothing was said at."""
+    """Reject a time outside the supported years."""
     if created_at is not None and not EARLIEST <= in_zone(created_at) < LATEST:
         yield FieldError("/created_at", f"A time lies between {EARLIEST.year} and {LATEST.year}.")
 
 
 def placement_request(row: Scored) -> PlacementRequest:
-    """Return the placement that a checked row asks for."""
     return PlacementRequest(
         app=None if row.experiment_id is not None else kept_app(row.app),
         experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,
@@ -243,7 +242,7 @@ def evaluation_columns(
     }
     return {
         "evaluator_id": external_id(row.evaluator_id),
-        # The history goes by a name, and no name is one as well.
+        # The name is part of the history's key, where the empty name is valid.
         "profile_name": name or "",
         "score": float(row.passed) if score is None and row.passed is not None else score,
         "passed": row.passed,

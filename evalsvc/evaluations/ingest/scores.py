@@ -1,4 +1,4 @@
-"""Keep scores that were made elsewhere: they are found, shown and remembered like our own, under `external:` names."""
+"""Store scores made elsewhere: under `external:` names, they are searched and displayed like the service's own."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MAX_PLACEMENTS = 100
 def keep_scores(
     *, account: Account, scores: Sequence[ClientScore], name: str = "evaluations"
 ) -> tuple[list[Evaluation], list[RowError]]:
-    """Keep each score once and return its evaluation, in the order of the rows; and what could not be placed.
+    """Store each score once; return the evaluations in the order of the rows, and the errors of rows without a place.
 
-    A row that was kept before is not kept again: its evaluation of that time is returned. `name` is what the body
-    calls its list of rows.
+    A row that was stored before is not stored again: its existing evaluation is returned. `name` is the name of the
+    list of rows in the body.
     """
     with account_scope(account.pk):
         take_turns(account.pk)
@@ -81,9 +81,9 @@ def _placement(account: Account, asked: PlacementRequest) -> Placement | list[tu
 
 
 def take_turns(account_id: int) -> None:
-    """Let one batch of the account after the other be kept, until the transaction ends, as `keep_client_scores` does.
+    """Serialize the batches of an account until the transaction ends, as `keep_client_scores` does.
 
-    To be called before a batch's apps and projects are made: two with the same new ones in another order deadlock.
+    Call it before creating a batch's apps and projects: two batches with the same new ones in different order deadlock.
     """
     with connection.cursor() as cursor:
         CLIENT_SCORES.take(cursor, account_id)

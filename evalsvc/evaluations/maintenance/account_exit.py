@@ -1,7 +1,8 @@
-"""What an account that leaves takes along from the tables that grow: by portions, each a transaction of its own.
+"""Delete a leaving account's rows from the large tables, in portions, each in a transaction of its own.
 
-Whoever is ended in the middle goes on when run again: what is gone is not there, and how far the walk over all
-accounts' requests came stands where retention keeps it. Scores go last: `verify` misses nothing meanwhile.
+An interrupted deletion continues when it is run again: deleted rows need no record, and the progress of the walk over
+all accounts' requests is stored where retention stores its own. Scores are deleted last, so that `verify` reports
+nothing missing meanwhile.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SELECT id FROM evaluations_evaluationrequest WHERE account_id = %(account)s AND 
 """
 KNOWN = "SELECT evaluations_until FROM evaluations_pruned WHERE account_id = %s"
 NOW = "SELECT id_at(clock_timestamp()) + (1::bigint << 22)"
-# What has no request, as far as an index finds it.
+# Evaluations without a request, as far as an index can find them.
 STRAYS = {
     condition: f"""
 DELETE FROM evaluations_evaluation WHERE account_id = %(account)s AND id = ANY(ARRAY(
@@ -53,10 +54,10 @@ def delete_pending(account_id: int) -> Iterator[int]:
 
 
 def delete_from(account_id: int, first: int | None, *, is_known: bool = True) -> Iterator[int]:
-    """Delete all requests from an id on with what belongs to them; None: from where the last run came to.
+    """Delete all requests from an id on, with their evaluations; None continues where the last run ended.
 
-    Walks over the requests of all accounts, as no index holds those of one, and yields after each portion. `is_known`:
-    the account is there, and how far this came can be written down for it.
+    Walks over the requests of all accounts, since they have no index by account, and yields after each portion.
+    `is_known` means that the account still exists, so that progress can be recorded for it.
     """
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(NOW)
@@ -70,7 +71,7 @@ def delete_from(account_id: int, first: int | None, *, is_known: bool = True) ->
 
 
 def delete_strays(account_id: int) -> Iterator[int]:
-    """Delete evaluations whose request is not there: `delete_from` cannot find them."""
+    """Delete evaluations without a request, which `delete_from` cannot find."""
     for sql in STRAYS.values():
         while n := in_transaction(_delete, sql, {"account": account_id, "portion": PORTION}):
             yield n
@@ -85,7 +86,7 @@ def delete_scores(account_id: int) -> Iterator[int]:
 
 
 def in_transaction(work: Callable[..., T], *values: object) -> T:
-    """Call work(cursor, *values) in a transaction; again when it and somebody else have waited for each other."""
+    """Call work(cursor, *values) in a transaction; retry after a deadlock."""
     for left in reversed(range(TRIES)):
         try:
             with transaction.atomic(using=SYSTEM), connections[SYSTEM].cursor() as cursor:

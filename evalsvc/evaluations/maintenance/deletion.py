@@ -37,8 +37,8 @@ WITH gone AS (
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM forgotten)
 """
-# Results of evaluators that nobody has are rows of a captured request, too: they go with its last captured evaluation.
-# What capture does not keep is shown for an hour, and ends with the purge.
+# Unresolved evaluators of a captured request have rows as well; these are deleted with its last captured evaluation.
+# Rows that capture does not select are visible for an hour, until the purge.
 TIDY = """
 WITH emptied AS (
   SELECT q.id FROM evaluations_evaluationrequest q
@@ -64,7 +64,7 @@ CAPTURED = "captured"
 PENDING = """status = 'pending' AND EXISTS (
   SELECT 1 FROM evaluations_evaluationrequest q
   WHERE q.account_id = %(account)s AND q.id = request_id AND q.capture <> 'none')"""
-# The columns that a bulk delete goes by; each leads an index of captured evaluations, or is looked up by one that does.
+# The columns that a bulk delete can filter by; each leads an index of captured evaluations, directly or by lookup.
 COLUMNS = {
     "app": "app",
     "project_id": "project_id",
@@ -77,7 +77,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class EvaluationDeletion:
-    """What a bulk delete has done: how many evaluations, and whether all that matched are gone."""
+    """The result of a bulk delete: how many evaluations were deleted, and whether no match is left."""
 
     n: int
     done: bool
@@ -110,10 +110,10 @@ def delete_evaluations(
     actor: str,
     clock: Callable[[], float] = time.monotonic,
 ) -> EvaluationDeletion:
-    """Delete the evaluations that meet all filters (keys of COLUMNS), newest first, in short transactions.
+    """Delete the evaluations that match all filters (keys of COLUMNS), newest first, in short transactions.
 
-    Those are the captured ones, and before them the pending ones that may be: they would be there a moment later.
-    Ends after TIME_SECONDS with `done` false; what came in meanwhile may be left. Call it outside a transaction.
+    Covers captured evaluations, and first the pending ones that might be captured a moment later. Stops after
+    TIME_SECONDS with `done` false; evaluations that arrive meanwhile might remain. Call it outside a transaction.
     """
     if not filters:
         raise ValueError("a bulk delete goes by at least one filter")
@@ -159,7 +159,7 @@ def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, A
 def _next(
     account: Account, which: str, filters: Mapping[str, Any], batch_size: int, last: _Found | None
 ) -> list[_Found]:
-    """Return the next rows of a bulk delete: after the last ones, as an index still holds what was just deleted."""
+    """Return the next rows to delete: those after the last batch, since the index still contains the deleted rows."""
     after = "AND (created_at, id) < (%(last_at)s, %(last_id)s)" if last else ""
     sql = (
         "SELECT id, request_id, created_at FROM evaluations_evaluation"  # noqa: S608  # nosec B608  names are ours

@@ -1,4 +1,4 @@
-"""Indexes of months that are over, built anew: rows came to many places of them at once, so half of them is air."""
+"""Rebuild the indexes of past months, which are half empty because their rows were inserted in many places at once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-# The comment of a partition says that it is done: indexes of a month that is over hardly change.
+# The comment on a partition records that it is done: indexes of a past month hardly change.
 DONE = "repacked full"
-# Pages keep a tenth free for what is to come. To these months next to nothing comes.
+# By default, a tenth of each page is left free for new rows. Past months get hardly any.
 FULL = (
     'ALTER INDEX "{}" SET (fillfactor = 100)',
     'REINDEX INDEX CONCURRENTLY "{}"',
@@ -45,9 +45,9 @@ class Repacked(NamedTuple):
 
 
 def repack(connection: SqlConnection, before: datetime) -> Iterator[Repacked]:
-    """Rebuild the indexes of the partitions that end before this month began, beside whoever reads and writes them.
+    """Rebuild the indexes of partitions that end before the month of `before`, concurrently with reads and writes.
 
-    `connection` is the owner's. Ended in the middle, it goes on when run again, and takes away what was half built.
+    `connection` is the owner's. An interrupted run continues when it is run again, and drops half-built indexes.
     """
     with connection.cursor() as cursor:
         cursor.execute(WAITING, [before, DONE])

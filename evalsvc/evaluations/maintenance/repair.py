@@ -1,7 +1,7 @@
-"""Put histories in order: what older versions left to be filled in, and rows that count one thing twice.
+"""Repair histories: fill columns that older versions left empty, and remove duplicate scores.
 
-All of it goes by portions in the order of the key, each a transaction of its own, and each changes only what is not yet
-as it should be: whoever is ended in the middle begins anew and does the rest. Run as the owner or the system role.
+Each repair processes the table in portions in key order, each in a transaction of its own, and changes only rows that
+need it: an interrupted repair can be run again. Run it as the owner or the system role.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ WITH {WALK}, filled AS (
 )
 {LAST}
 """  # noqa: S608  # nosec B608
-# A row that does not go by the id of what was judged counts it a second time, unless it is the only one: that one gets
-# the id. So does one of a trial whose config has been promoted since.
+# A row with an id other than its source's counts the source twice, unless it is the only row: then it gets the id. The
+# same applies to a trial row of a config that has since been promoted.
 REPAIR = f"""
 WITH {WALK}, odd AS (
   SELECT p.*, row_number() OVER (
@@ -103,7 +103,7 @@ def fill_tags(connection: BaseDatabaseWrapper, *, portion: int = PORTION) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair has done: rows deleted, rows that got the id of what they are of, and whose they were."""
+    """The result of a repair: how many rows were deleted, how many got their source's id, and the accounts affected."""
 
     n_gone: int
     n_moved: int
@@ -122,7 +122,7 @@ def repair(connection: BaseDatabaseWrapper, *, portion: int = PORTION) -> Repair
 def portions(
     connection: BaseDatabaseWrapper, sql: str, portion: int, beginning: dict[str, Any] = BEGINNING
 ) -> Iterator[tuple[Any, ...]]:
-    """Run a statement for one portion of the table after the other; yield the last key of each and what it told."""
+    """Run a statement for each portion of the table in turn; yield the last key and the result of each."""
     after: dict[str, Any] | None = beginning
     while after is not None:
         with connection.cursor() as cursor:

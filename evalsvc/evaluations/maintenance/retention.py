@@ -1,7 +1,7 @@
-"""What ends by age: texts and evaluations by one rule, the scores of histories by another, or by an account's own.
+"""Delete expired rows: inputs and evaluations by one rule, history scores by another, or by an account's own rules.
 
-Whole partitions are dropped where every account's rule has passed for all of them; the rest goes by portions, oldest
-first, each a transaction of its own. Whoever is ended in the middle goes on when run again.
+A partition is dropped once all its rows have expired under every account's rule; other rows are deleted in portions,
+oldest first, each in a transaction of its own. An interrupted run continues when it is run again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SELECT a.id, coalesce(a.retention_days, %s), coalesce(a.retention_history_days, 
   id_at(now()) >> 22
 FROM accounts_account a LEFT JOIN evaluations_pruned p ON p.account_id = a.id ORDER BY a.id
 """
-# Of all accounts, as no index holds those of one: what is walked past once is not walked again.
+# Over all accounts, since the table lacks an index by account; progress is recorded, so rows are scanned once.
 SLICE = """
 SELECT id, account_id FROM evaluations_evaluationrequest WHERE id >= %s AND id < %s ORDER BY id LIMIT %s
 """
@@ -62,7 +62,7 @@ SELECT a, %(until)s FROM unnest(%(accounts)s::bigint[]) a
 ON CONFLICT (account_id) DO UPDATE SET scores_until = excluded.scores_until
 WHERE p.scores_until IS NULL OR p.scores_until < excluded.scores_until
 """
-# From one history to the next by the key: nobody walks through the scores that stay.
+# A skip scan from one history to the next, which does not read the scores that remain.
 HISTORIES = """
 WITH RECURSIVE one AS (
   (SELECT evaluator_id, profile_name, trial FROM evaluations_historyscore WHERE account_id = %(account)s
@@ -121,13 +121,13 @@ def _until(days: int, now_ms: int) -> int | None:
 
 
 def retain(*, seconds: float | None = TIME_SECONDS, clock: Callable[[], float] = time.monotonic) -> Taken:
-    """Drop and delete what is older than its account's rule; end after so many seconds (None: when all is gone)."""
+    """Drop and delete rows older than their account's rule; stop after `seconds` (None: run to completion)."""
     found = rules()
     try:
         n_partitions = _drop(found)
     except OperationalError as exc:
-        # Somebody reads for a long time. What can be dropped later is not deleted row by row now.
-        log.warning("retention: partitions are not dropped yet: %s", exc)
+        # A long-running reader blocks the drop. Rows that can be dropped later are not deleted individually now.
+        log.warning("retention: partitions not dropped yet: %s", exc)
         return Taken(done=False)
     half = None if seconds is None else seconds / 2
     n_requests, no_requests_left = _for_a_while(_delete_requests(found), half, clock)
@@ -157,14 +157,15 @@ def _drop(found: list[Rule]) -> int:
             bump_epochs(accounts)
         n += n_scores
     if (until := _for_all(rule.evaluations for rule in found)) is not None:
-        # A table each: two tables locked at once wait for whoever has locked them the other way round.
+        # One table at a time: locking two tables at once can deadlock with a session that locks them in the opposite
+        # order.
         n += sum(_drop_of(table, until) for table in (TAGS, EVALUATION, REQUEST))
         _mark(EVALUATIONS_UNTIL, accounts, _last_end(REQUEST, until))
     return n
 
 
 def _for_all(untils: Iterable[int | None]) -> int | None:
-    """Return until where everybody's rows may go; None: somebody keeps theirs, or there is nobody."""
+    """Return the id before which all accounts' rows have expired; None without accounts or if one retains all rows."""
     found = list(untils)
     known = [until for until in found if until is not None]
     return min(known) if known and len(known) == len(found) else None
@@ -197,7 +198,7 @@ def _delete_requests(found: list[Rule]) -> Generator[int, None, None]:
         if rule.evaluations is not None and rule.pruned_until < rule.evaluations:
             groups[rule.evaluations].append(rule)
     starts = {until: min(rule.pruned_until for rule in group) for until, group in groups.items()}
-    # Whoever is furthest behind comes first.
+    # The group that is furthest behind comes first.
     for until, first in sorted(starts.items(), key=lambda one: one[1] - one[0]):
         accounts = [rule.account_id for rule in groups[until]]
         while first < until:

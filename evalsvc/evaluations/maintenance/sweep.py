@@ -1,4 +1,4 @@
-"""Upkeep across accounts, as the system role: re-enqueue what has no answer, purge what was not captured, recount."""
+"""Maintenance across accounts as the system role: re-enqueue unfinished work, purge uncaptured rows, and recount."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class LaneRef(NamedTuple):
     n_attempts: int
 
 
-# The lease doubles with each sweep, so that what waits in a long queue is not looked at each time. It stays with what
-# was begun: whoever computes next may have that when it has ended. What waits for a judge is in no queue: runners claim
-# it from the table.
+# The lease doubles with each sweep, so that evaluations in a long queue are not swept each time. Evaluations that were
+# begun retain their lease and can be claimed when it expires. The judge lane has no queue: runners claim from the
+# table.
 SWEEP = """
 WITH due AS (
   SELECT id FROM evaluations_evaluation
@@ -67,9 +67,9 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM emptied)
 
 
 def sweep() -> list[LaneRef]:
-    """Return the lanes whose evaluations have no answer and no living lease, and renew their lease.
+    """Return the lanes with unanswered evaluations and an expired lease, and renew the lease.
 
-    The caller enqueues them. Run it as often as you like, from as many processes as you like.
+    The caller enqueues them. It can run at any time, in any number of processes.
     """
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(SWEEP, [BATCH, settings.LEASE_SECONDS, LONGEST_BACKOFF_SECONDS])
@@ -79,7 +79,7 @@ def sweep() -> list[LaneRef]:
 
 
 def prune_uncaptured() -> dict[str, int]:
-    """Delete what capture did not keep an hour after its completion, and idempotency records after a day."""
+    """Delete rows that capture did not select an hour after completion, and idempotency records after a day."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(PURGE, [settings.RETENTION_UNCAPTURED_SECONDS, BATCH])
         n_evaluations, n_requests = cursor.fetchone()

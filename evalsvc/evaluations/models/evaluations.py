@@ -1,4 +1,4 @@
-"""What is evaluated, what came of it, and the history that intervals are computed from."""
+"""Evaluation requests, their evaluations, and the history that intervals are computed from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def newest_first(name: str, *fields: str, where: Q | None = None, **options: Any
 
 
 class EvaluationRequest(models.Model):
-    """One call of POST /v1/evaluate whose work or results are kept: the inputs, once, for all its evaluations."""
+    """One call of POST /v1/evaluate with stored work or results: its inputs, stored once for all its evaluations."""
 
     class Capture(models.TextChoices):
         ALL = "all", "Everything"
@@ -51,7 +51,8 @@ class EvaluationRequest(models.Model):
     tags = models.JSONField(null=True)
     dataset_id = models.CharField(max_length=255, null=True)
     dataset_sample_id = models.CharField(max_length=255, null=True)
-    # Of older requests. Now its evaluations alone have them: two long texts, and nothing asks a request for them.
+    # Set on older requests only. New requests leave them to their evaluations: the texts are long and never read from
+    # here.
     log_id = models.CharField(max_length=255, null=True)
     trace_id = models.CharField(max_length=255, null=True)
     span_id = models.CharField(max_length=255, null=True)
@@ -99,7 +100,7 @@ class Evaluation(models.Model):
     )
     position = models.PositiveSmallIntegerField()
     evaluator_id = models.CharField(max_length=100)
-    # Nothing runs a success again: there it is kept only where it is another one.
+    # A success does not run again, so its evaluator is stored only if it differs from `evaluator_id`.
     runs = models.CharField(max_length=100, null=True, help_text="The managed evaluator that does the work.")
     family = models.CharField(max_length=60, null=True)
     profile_id = models.UUIDField(null=True)
@@ -139,7 +140,8 @@ class Evaluation(models.Model):
     completed_at = models.DateTimeField(null=True)
 
     class Meta:
-        # (request, position) is unique, by an index of each partition: a key of all would have to hold the id as well.
+        # (request, position) is unique by an index on each partition: a unique key on the table would have to include
+        # the id.
         constraints = (
             models.CheckConstraint(
                 # An account's own code may know no score, or draw no line between pass and fail.
@@ -203,10 +205,10 @@ class Evaluation(models.Model):
 
 
 class EvaluationTag(models.Model):
-    """One tag of a captured evaluation, as a number: an index of this table gives the newest with a tag, in order.
+    """One tag of a captured evaluation as a number; the index gives the newest evaluations with a tag, in order.
 
-    Written by the functions that write evaluations; triggers on those keep it right. A table of its own, as an index of
-    a list has no order, and row-level security keeps operators on JSON from every index.
+    Written by the functions that write evaluations and maintained by triggers. It is a table of its own, because an
+    index on a list is unordered, and row-level security prevents JSON operators from using indexes.
     """
 
     pk = models.CompositePrimaryKey("account_id", "evaluation_id", "digest")
@@ -230,12 +232,12 @@ class EvaluationTag(models.Model):
 
 
 class HistoryScore(models.Model):
-    """One score of a history. The only table that intervals read: narrow, append-only, newest first by its key.
+    """One score of a history. Intervals read only this table: narrow, append-only, newest first by its key.
 
-    The id is that of what was judged: the evaluation, the experiment's output, or, for scores made elsewhere, a number
-    of their time (`history_id`). So it sorts by that time, one thing has one row whoever writes it again, and the key
-    holds the column by which the table can be partitioned. Trials stand apart in the same key: what a config of an
-    experiment was worth says nothing of production until the config is promoted.
+    The id is that of the source: the evaluation, the experiment's output or, for scores made elsewhere, a number
+    derived from their time (`history_id`). Rows therefore sort by that time, a source has one row however often it is
+    written, and the key contains the column that the table can be partitioned by. Trials are separate within the same
+    key: scores of an experiment's config do not describe production until the config is promoted.
     """
 
     class Source(models.TextChoices):
@@ -299,7 +301,7 @@ class HistoryScore(models.Model):
 
 
 class Pruned(models.Model):
-    """How far retention has come with an account. What it took is no loss, also when the rule is another one today."""
+    """The progress of retention for an account. Deleted rows are not reported as lost, even if the rule changes."""
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, primary_key=True)
     evaluations_until = models.BigIntegerField(

@@ -10,7 +10,7 @@ from evalsvc.tenancy.scope import NextId
 
 
 class CountedDay(TenantRow):
-    """What captured evaluations add to a day of one app, evaluator, profile and error; empty texts stand for none."""
+    """The contribution of captured evaluations to a day of one app, evaluator, profile and error; empty means none."""
 
     day = models.DateField(help_text="Of the evaluations' time, by UTC.")
     arrived = models.DateField(help_text="First day of the month of their ids, and so of their partition.")
@@ -45,7 +45,7 @@ class DailyRollup(CountedDay):
 
 
 class RollupDelta(CountedDay):
-    """A change of a day's counts, written by triggers of evaluations and gone once it is folded."""
+    """A change of a day's counts, written by triggers on evaluations and deleted when it is applied."""
 
     pk = models.CompositePrimaryKey("account_id", "id")
     id = models.BigIntegerField(db_default=NextId())

@@ -11,7 +11,7 @@ from evalsvc.tenancy.scope import NextId
 
 
 class SavedSearch(TenantModel):
-    """Filters of evaluations under a name: of one member, whom nobody else sees it of, or of the whole account."""
+    """Named filters of evaluations: private to one member, or shared with the account."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     owner = models.ForeignKey(

@@ -1,1 +1,1 @@
-"""Counts by day of an account's evaluations: kept, read, and recounted."""
+"""Daily counts of an account's evaluations: maintained, read and recounted."""

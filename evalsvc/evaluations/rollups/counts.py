@@ -1,4 +1,4 @@
-"""What is counted of a day, and what sums of such counts say."""
+"""The counts of a day, and the statistics derived from their sums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DayRange:
 
     @classmethod
     def latest(cls, n: int = 14, *, now: datetime | None = None) -> DayRange:
-        """Return the last n days, of which today is one."""
+        """Return the last n days, including today."""
         today = (now or datetime.now(UTC)).astimezone(UTC).date()
         return cls(today - timedelta(days=n - 1), today)
 
@@ -32,16 +32,17 @@ class DayRange:
 
 @dataclass(frozen=True, slots=True)
 class DayCounts:
-    """What is counted of captured evaluations.
+    """The counts of captured evaluations.
 
     Attributes
     ----------
     n, n_error : int
-        Captured evaluations that are done, and those of them that are errors.
+        Finished captured evaluations, and how many of them are errors.
     n_scored : int
-        Scores in the history. What was captured because it failed (`fails-only`) is not: it would say that all fail.
+        Scores in the history. Evaluations captured because they failed (`fails-only`) do not count, since they
+        would make the pass rate zero.
     n_pass, n_fail : int
-        Of the scored ones, those with a verdict.
+        Those of the scores that have a verdict.
     total, squares : float
         Sum of the scores in the history, and of their squares.
     """
@@ -66,9 +67,9 @@ class DayCounts:
         return self.total / self.n_scored if self.n_scored else None
 
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
-        """Return Wilson's interval of the pass rate for new data of the same kind; None where nothing has a verdict.
+        """Return Wilson's interval of the pass rate on similar data; None without verdicts.
 
-        It takes verdicts as independent and the rate as steady: a rate that moves within the days has no such interval.
+        Assumes independent verdicts and a constant rate: a rate that changes within the days has no such interval.
         """
         n = self.n_pass + self.n_fail
         return wilson(self.n_pass, n, level) if n else None

@@ -1,4 +1,4 @@
-"""Counts by day are kept by triggers; here is what goes on beside them: folding notes into days, and counting anew."""
+"""Maintain the daily counts: apply the deltas that triggers record, and recount."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MONTHS = """
 SELECT low, high FROM partitions_of('evaluations_evaluation')
 UNION ALL SELECT max(high), NULL FROM partitions_of('evaluations_evaluation') ORDER BY 1 NULLS FIRST
 """
-# The first statement, so that the snapshot sees what an earlier recount has written. Whoever writes is not held up.
+# Must be the first statement, so that the snapshot includes earlier recounts. Writers are not blocked.
 ONE_AT_A_TIME = "LOCK TABLE evaluations_dailyrollup IN SHARE UPDATE EXCLUSIVE MODE"
 MEND = """
 INSERT INTO evaluations_rollupdelta (
@@ -37,9 +37,9 @@ class Month(NamedTuple):
 
 
 def fold(*, seconds: float | None = TIME_SECONDS) -> int:
-    """Add what triggers have noted to the days; end after so many seconds (None: when all is). Return how many notes.
+    """Add recorded deltas to the days; stop after `seconds` (None: when all are added). Return the number of deltas.
 
-    Where no day is counted yet, evaluations of before the triggers may be there: they are counted first.
+    If no day is counted yet, evaluations might predate the triggers: those are counted first.
     """
     if _is_empty():
         for _ in recount_days():
@@ -53,10 +53,10 @@ def fold(*, seconds: float | None = TIME_SECONDS) -> int:
 
 
 def recount_days(account_id: int | None = None) -> Iterator[tuple[Month, int]]:
-    """Count all evaluations, or one account's, anew; yield each month and how many counts of it were wrong.
+    """Recount all evaluations, or one account's; yield each month and how many of its counts were wrong.
 
-    The difference is told within one snapshot and noted like any other change: what is written meanwhile adds the same
-    to both sides. Each month is a transaction; whoever is ended in the middle begins anew.
+    Differences are computed within one snapshot and recorded like any other change: concurrent writes add the same to
+    both sides. Each month is a transaction; an interrupted recount starts over.
     """
     for month in _months():
         yield month, _mend(month, account_id)

@@ -1,4 +1,4 @@
-"""What pages ask of an account's days: pass rates of its apps and profiles, day by day, and failures by code."""
+"""Daily statistics of an account for pages: pass rates of its apps and profiles by day, and failures by code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a saved search asks for: checked when it is saved, and read anew whenever it is looked at."""
+"""Parse the filters of a saved search: validated when it is saved, and parsed again each time it is used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SearchReading:
 
 
 def checked_query(query: Mapping[str, str], now: datetime, pointer: str = "/query") -> dict[str, str]:
-    """Return filters as they are kept; raise Invalid with a pointer to each that cannot be. Within the scope."""
+    """Return the filters in stored form; raise Invalid with a pointer to each error. Within the account's scope."""
     # ensure_ascii: a character beyond ASCII counts as the six that it is written with.
     if len(json.dumps(dict(query))) > MAX_QUERY:
         raise Invalid(FieldError(pointer, f"At most {MAX_QUERY} characters of JSON."))
@@ -50,7 +50,7 @@ def _unknown(query: Mapping[str, str], pointer: str) -> Iterator[FieldError]:
 
 
 def read_search(query: Mapping[str, str], now: datetime) -> SearchReading:
-    """Read what was saved, maybe by an earlier release whose filters were others."""
+    """Parse a saved query, possibly from an earlier release with other filters."""
     if gone := [name for name in query if name not in NAMES]:
         return SearchReading(None, f"This release has no filter called {', '.join(gone)}.")
     asked = read_filters(query, now)

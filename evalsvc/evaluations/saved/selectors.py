@@ -1,4 +1,4 @@
-"""Reads of saved searches, for one account and whoever looks: what others have for themselves is not there."""
+"""Reads of saved searches for an account and one user; private searches of others are not visible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def list_searches(*, account: Account, user_id: int | None = None) -> QuerySet[S
 
 
 def get_search(*, account: Account, id: int, user_id: int | None = None) -> SavedSearch:
-    """Return a search; NotFound for missing, foreign and somebody else's alike."""
+    """Return a search; raise NotFound if it is missing, in another account, or private to another member."""
     row = list_searches(account=account, user_id=user_id).filter(id=id).first()
     if row is None:
         raise NotFound

@@ -24,9 +24,9 @@ MAX_OWN = 100
 def save_search(
     *, account: Account, owner: Member | None, name: str, query: Mapping[str, str], now: datetime, actor: str
 ) -> SavedSearch:
-    """Keep filters under a name: for a member alone, or for the account where there is no `owner`.
+    """Save filters under a name: for a member, or for the account if `owner` is None.
 
-    Raises Invalid for filters that the list of evaluations could not show, and `already_exists` for a name taken.
+    Raises Invalid for filters that the list of evaluations does not support, and `already_exists` for a duplicate name.
     """
     name = _name(name)
     with account_scope(account.pk):

@@ -1,6 +1,6 @@
-"""Filters by short names, as addresses of the console and saved searches hold them, read into those of the search.
+"""Translate filters with short names, as in console URLs and saved searches, into the API's search filters.
 
-A time may be relative (`period`), and is reckoned anew whenever it is read.
+A time can be relative (`period`) and is resolved each time it is read.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ NAMES = (
 
 
 class Wrong(ValueError):
-    """A field of the form that cannot be read; the text says why."""
+    """A form field that cannot be parsed; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedFilters:
-    """What the address asks for: what stands in the form again, the API's filters, and what is wrong, by field."""
+    """A parsed query: the values to display in the form again, the API's filters, and the errors by field."""
 
     values: Mapping[str, str]
     filters: list[Filter]
@@ -59,7 +59,7 @@ class AskedFilters:
 
 
 def read_filters(query: Mapping[str, str], now: datetime) -> AskedFilters:
-    """Read an address. What cannot be read is told at its field, and then nothing should be searched for."""
+    """Parse a query string. Errors are reported per field, and then no search should be run."""
     values = {name: text for name in NAMES if (text := query.get(name, "").strip())}
     filters: list[Filter] = []
     errors = {name: "Holds a character that no text of ours has." for name, text in values.items() if "\0" in text}
@@ -92,7 +92,7 @@ def _time(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
 
 
 def bounds(values: Mapping[str, str], now: datetime) -> tuple[datetime | None, datetime | None]:
-    """Return from when to when is searched; None where there is no end."""
+    """Return the start and end of the searched period; None where it is unbounded."""
     period = values.get("period", "")
     since, until = _moment(values, "since"), _moment(values, "until")
     if since is None and until is None and "q" in values and not period:

@@ -1,4 +1,4 @@
-"""How much one page holds: its rows are weighed where they are, so that nothing huge is fetched to be left out."""
+"""Limit the size of a page: its rows are measured in the database, so that nothing huge is fetched and discarded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _of_document(name: str) -> str:
 OF_ROW = " + ".join([str(ROW_BYTES), *map(_of_text, TEXTS), *map(_of_document, DOCUMENTS)])
 OF_TAGS = _of_document("tags")
 OF_INPUTS = " + ".join([OF_TAGS, *map(_of_text, (*INPUTS, "contexts")), _of_document("extras")])
-# Each row of an answer holds what is in its request, though several rows may share one.
+# Each row of an answer repeats its request's texts, even if several rows share a request.
 KEPT = """
 WITH evaluation AS MATERIALIZED (
   SELECT id, request_id, {of_row} AS n_bytes FROM evaluations_evaluation
@@ -65,7 +65,7 @@ class WithinBudget(Lookup):
     prepare_rhs = False
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        """Write the condition: a question of its own, asked once."""
+        """Write the condition as a subquery that is evaluated once."""
         left, left_params = self.process_lhs(compiler, connection)
         page, ids = self.rhs, bigints(self.rhs.ids)
         kept = KEPT.format(of_row=OF_ROW, of_request=OF_INPUTS if page.with_inputs else OF_TAGS)

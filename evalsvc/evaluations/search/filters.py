@@ -100,12 +100,12 @@ FIELDS = {
 }
 TEXT_OPERATIONS = {**TEXT_LOOKUPS, "like": "like", "ilike": "ilike"}
 OPERATIONS = (*TEXT_OPERATIONS, "eq", "ne", *ORDER_LOOKUPS, "in")
-# Of these there is no smaller and no larger.
+# These kinds have no ordering.
 UNORDERED = ("tags", "annotation")
 
 
 def evaluation_condition(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> Q:
-    """Return the condition that all filters hold; raise Invalid with a pointer to each that cannot be read.
+    """Return the condition that combines all filters; raise Invalid with a pointer to each that cannot be parsed.
 
     Within the account's scope.
     """
@@ -120,7 +120,7 @@ def unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/fil
 
 
 def experiments_in(filters: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """Yield the experiments that filters which `evaluation_condition` has accepted ask for by their ids."""
+    """Yield the ids of experiments in filters that `evaluation_condition` has accepted."""
     for part in filters:
         if part.get("field") == "experiment_id" and part.get("operation") in (None, "eq", "in"):
             value = part.get("value")
@@ -152,7 +152,7 @@ class _Leaves:
         if field is not None and is_of_tags(field):
             self._n_tags += len(value) if isinstance(value, list) else 1
         if self._n_tags > MAX_TAGS:
-            # Each may be a statement of its own, before the search begins.
+            # Each can be a statement of its own before the search begins.
             raise Invalid(FieldError(f"{pointer}/value", f"At most {MAX_TAGS} values of tags in all filters together."))
 
 
@@ -196,7 +196,7 @@ def null_condition(field: SearchField, operation: str, pointer: str) -> Q:
         by_people = Q(evaluation_type="annotation")
         return ~by_people if operation == "eq" else by_people
     if field.lookup == "profile_name":
-        # A score made elsewhere may have no criteria; its history goes by the empty name.
+        # A score made elsewhere can lack criteria; the profile name of its history is then empty.
         named = Q(profile_name__gt="")
         return named if operation == "ne" else Q(profile_name="") | Q(profile_name__isnull=True)
     return field.where("isnull", operation == "eq")

@@ -1,10 +1,10 @@
-"""Fields without an index of their own, found by one that has: a family by its evaluators, a profile's id by its name.
+"""Fields without an index, resolved through one that has: a family by its evaluators, a profile's id by its name.
 
-Both stand in every evaluation, and an index of each took more room than the scores. Which evaluators are of a family,
-and which profile has a name, never changes (the catalog deletes and renames nothing), so the other column says the same
-of all rows but those that have neither family nor profile: what could not be run, and what was scored elsewhere. Those
-are told by null, and not by comparing a second time: PostgreSQL would take both conditions for independent, and what
-meets both for rare.
+Both columns are set on every evaluation, and an index on each took more room than the scores. The evaluators of a
+family and the name of a profile never change (the catalog deletes and renames nothing), so the other column is
+equivalent for all rows except those with neither family nor profile: evaluators that could not run, and scores made
+elsewhere. Those are excluded by a null test and not by a second comparison: PostgreSQL would assume that both
+conditions are independent, and underestimate how many rows match.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db.models import Q
 from evalsvc.catalog.selectors import evaluators_of, profile_names
 from evalsvc.tenancy.scope import current_account
 
-# By the column that is asked for: the one that is looked up instead, and who knows its values in an account.
+# By the column of the filter: the indexed column, and a function that returns its values within an account.
 INDIRECT: dict[str, tuple[str, Callable[[int, Collection[Any]], set[str]]]] = {
     "family": ("evaluator_id", evaluators_of),
     "profile_id": ("profile_name", profile_names),

@@ -42,9 +42,9 @@ REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows with the columns asked for, and the cursor of the next page (None on the last).
+    """Rows with the requested columns, and the cursor of the next page (None on the last).
 
-    There may be fewer rows than were asked for, see `budget`: the cursor tells whether there are more.
+    A page can have fewer rows than requested, see `budget`; use the cursor to detect whether there are more.
     """
 
     rows: list[Any]
@@ -64,12 +64,13 @@ def search_evaluations(
     shows: Shown = "rows",
     seconds: float | None = None,
 ) -> Page:
-    """Return captured evaluations that meet a condition (of `search.condition`), by time and then by id.
+    """Return captured evaluations that match a condition (of `search.condition`), by time and then by id.
 
-    The rows are named tuples of `columns`; `shows` is what will be shown of each, by which a page is kept small. A
-    cursor belongs to the list `of` of this account; `seconds` bound each statement
-    (None: TIMEOUT_SECONDS). Raises Invalid for a foreign cursor
-    and Problem `search_too_slow`. Within the account's scope.
+    Rows are named tuples of `columns`; `shows` is what the caller displays of each row, which determines the size limit
+    of the page. A cursor is valid for the list `of` of this account only. `seconds` limits each statement (None:
+    TIMEOUT_SECONDS).
+
+    Raises Invalid for a foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
     after = read_time_cursor(cursor, of=f"{of}:{account.pk}") if cursor else None
     if not limit:
@@ -83,7 +84,7 @@ def search_evaluations(
         if shows != "nothing":
             shown = shown.filter(within_budget(PageIds(account.pk, ids, with_inputs=shows == "inputs")))
         page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
-    # What is not there any more and what has no place any more are the same: the next page begins behind the last row.
+    # Rows deleted meanwhile and rows over the size limit are handled alike: the next page begins after the last row.
     if not ids or (len(found) <= limit and (not page or page[-1].id == ids[-1])):
         return Page(page, None)
     last = page[-1].id if page else ids[-1]
@@ -112,7 +113,7 @@ def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldes
 
 
 class _Json(Loader):
-    """Reads jsonb: a byte that says which version, then the text."""
+    """Loads jsonb: a version byte followed by the text."""
 
     format = Format.BINARY
 
@@ -160,10 +161,10 @@ def requests_of(
 
 
 def met_by_request(condition: Q) -> Q:
-    """Return the condition that an evaluation's request meets one.
+    """Return the condition that an evaluation's request matches another condition.
 
-    Asked row by row on the way from the newest, and never a join: the planner takes all it cannot know about JSON for
-    rare, and would begin with a scan of all requests.
+    It is evaluated row by row from the newest on, and never becomes a join: the planner underestimates conditions on
+    JSON and would begin with a scan of all requests.
     """
     request = EvaluationRequest.objects.filter(condition, id=OuterRef("request_id"))
     return Q(IsNull(Subquery(request.values_list(Value(True))), False))

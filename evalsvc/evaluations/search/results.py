@@ -28,7 +28,7 @@ from evalsvc.rest.problems import NotFound
 N_TAGGED = 10_000
 N_SORTED = 10_000
 """How many of the newest results are put in the order of their samples."""
-# Where a result belongs is told by its request.
+# The placement of a result is read from its request.
 RESULT_COLUMNS = (*(name for name in SHOWN if name == "log_id" or name not in PLACE), "captured")
 INPUT_COLUMNS = (
     "id", "strategy", "created_at", "project_id", "app", "experiment_id", "extras", "tags", "dataset_id",
@@ -62,7 +62,7 @@ def get_result(*, account: Account, id: int) -> Evaluation:
 def list_tags(*, account: Account, limit: int, offset: int) -> list[dict[str, Any]]:
     """Return the distinct tags of the newest tagged requests: `key`, `value`, `created_at`, `last_used`.
 
-    The last used come first. What capture keeps nothing of is left out.
+    Most recently used first. Requests with capture `none` are excluded.
     """
     with connection.cursor() as cursor:
         cursor.execute(TAGS, [account.pk, N_TAGGED, limit, offset])
@@ -72,7 +72,7 @@ def list_tags(*, account: Account, limit: int, offset: int) -> list[dict[str, An
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """Results with the requests that hold their inputs, as named tuples, and the cursor of the next page."""
+    """Results with the requests that contain their inputs, as named tuples, and the cursor of the next page."""
 
     rows: list[tuple[Any, Any]]
     next_cursor: str | None
@@ -81,10 +81,10 @@ class ResultPage:
 def search_results(
     *, account: Account, condition: Q, order: str, limit: int, cursor: str | None = None, offset: int = 0
 ) -> ResultPage:
-    """Return results by `created_at` or by `dataset_sample_id`, the last first where `order` begins with `-`.
+    """Return results by `created_at` or `dataset_sample_id`, in descending order if `order` begins with `-`.
 
-    By sample, the N_SORTED newest results are put in order: numbers, then other texts, then those without a sample.
-    A page may hold less than `limit`, see `budget`; the cursor tells whether there is more.
+    By sample, the N_SORTED newest results are sorted: numbers first, then other texts, then results without a sample. A
+    page can have fewer rows than `limit`, see `budget`; use the cursor to detect whether there are more.
     """
     condition &= Q(status=Evaluation.Status.SUCCESS)
     column, descends = order.lstrip("+-"), order.startswith("-")
@@ -101,7 +101,7 @@ def search_results(
 def _by_sample(
     account: Account, condition: Q, descends: bool, limit: int, cursor: str | None, offset: int
 ) -> ResultPage:
-    """Sort the newest results; the cursor keeps which is the newest, so that pages stay right while rows are added."""
+    """Sort the newest results; the cursor stores the newest one, so that pages stay consistent as rows are added."""
     of = f"results:by_sample:{descends}"
     top, start = _read_sample_cursor(cursor, of=f"{of}:{account.pk}") if cursor else (None, offset)
     if not limit:
@@ -118,7 +118,7 @@ def _by_sample(
     by_id = {row.id: row for row in fetched(shown.values_list(*RESULT_COLUMNS))}
     kept = [by_id[id] for id in page if id in by_id]
     rows = _with_inputs(account, kept)
-    # Where the last one kept stands: what has been deleted meanwhile is passed over.
+    # The position of the last row on the page; rows deleted meanwhile are skipped.
     end = page.index(kept[-1].id) + 1 if kept else len(page)
     if start + end >= len(ids):
         return ResultPage(rows, None)
@@ -176,7 +176,7 @@ FEEDBACK = {
 
 
 def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
-    """Return the condition that all filters of a search hold; absent and null ones let everything through.
+    """Return the condition that combines all filters of a search; absent and null filters match everything.
 
     Looks up the names of evaluators. Within the account's scope.
     """
@@ -189,7 +189,7 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
         if name in given:
             condition &= score_condition(lookup, given[name])
     if "evaluation_run_id" in given:
-        # There are no runs here, so no result is of one.
+        # Runs are not supported here, so no result matches.
         condition &= Q(pk__in=[])
     if "evaluator_id" in given:
         condition &= Q(evaluator_id=_evaluator_id(account, given["evaluator_id"]))
@@ -206,7 +206,7 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
 
 
 def _evaluator_id(account: Account, name: str) -> str:
-    """Return the id under which results of this evaluator are kept; a name that nothing answers to stays as it is."""
+    """Return the stored id of this evaluator; an unknown name is returned unchanged."""
     if name.startswith(EXTERNAL_PREFIX):
         return name
     found = list_evaluators(account=account, by_alias_or_id=name)

@@ -28,7 +28,7 @@ VERDICT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """One sample: its texts, cut short, and what evaluators said of it; `met` are those that were searched for."""
+    """One sample: its texts, truncated, and its verdicts; `met` contains the ids of those that match the search."""
 
     request_id: int
     created_at: Any

@@ -1,4 +1,4 @@
-"""What a search does with tags: it begins with one of them, or asks row by row, or looks up what has a rare one."""
+"""Plan the tags of a search: start from one tag's index, test tags row by row, or look up evaluations by a rare tag."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def settled(condition: Q, ids_with: Callable[[HasTag, int], list[int]]) -> tuple
 
 
 def _by_ids(condition: Q, ids_with: Callable[[HasTag, int], list[int]]) -> Q:
-    """Put ids in the place of rare tags: beside an "or", only they can be looked up by an index."""
+    """Replace rare tags by lists of ids, the only form for which an "or" can use an index."""
     parts: list[Any] = []
     for part in condition.children:
         if isinstance(part, HasTag):

@@ -49,7 +49,7 @@ class RequestFacts:
 
 @dataclass(slots=True)
 class EntryFacts:
-    """One evaluator of a request: what it ran, what came of it, and the interval of the history before it."""
+    """One evaluator of a request: what it ran, its verdict, and the interval over the history before it."""
 
     evaluator_id: str
     profile_name: str
@@ -146,7 +146,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         log_id=request.log_id,
         external=entry.evaluation_type != "patronus_evaluation",
         favorite=entry.favorite,
-        # As this shape has always had it; /v1/evaluations says `positive` or `negative`.
+        # A boolean for compatibility; /v1/evaluations returns `positive` or `negative`.
         evaluation_feedback=None if entry.feedback is None else entry.feedback == "positive",
         evaluation_run_id=None,
         evaluation_type=entry.evaluation_type,
@@ -170,7 +170,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         project_id=row.project_id,
         app=row.app,
         experiment_id=row.experiment_id,
-        # JavaScript cannot hold the number; the clients of this wire read nothing else.
+        # JavaScript cannot represent the number; the clients of this wire read only this field.
         experiment_id_str=digits(row.experiment_id),
         evaluator_family=row.family,
         evaluator_id=row.evaluator_id,
@@ -205,7 +205,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
 
 
 def usage_of(extra: object) -> dict[str, int] | None:
-    """Return the tokens that a judge has read and written for a verdict; None where none was asked."""
+    """Return the judge's input and output tokens for a verdict; None if no judge was called."""
     judge = extra.get("judge") if isinstance(extra, dict) else None
     if not isinstance(judge, dict):
         return None
@@ -222,13 +222,13 @@ def _metadata(row: Any, details: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def provenance_of(verdict: Verdict) -> dict[str, object] | None:
-    """Return which judge was asked and what that took, where one was."""
+    """Return which judge was called and its usage; None if no judge was called."""
     judge = (verdict.extra or {}).get("judge")
     return {"judge": judge} if isinstance(judge, dict) else None
 
 
 def usage_tokens(verdict: Verdict) -> int | None:
-    """Return the tokens that judges have read and written for this verdict; None where none was asked."""
+    """Return the total of the judges' input and output tokens for a verdict; None if no judge was called."""
     judge = (verdict.extra or {}).get("judge")
     counts = [judge.get(name) for name in ("input_tokens", "output_tokens")] if isinstance(judge, dict) else []
     numbers = [int(count) for count in counts if isinstance(count, int | float) and not isinstance(count, bool)]
@@ -236,14 +236,15 @@ def usage_tokens(verdict: Verdict) -> int | None:
 
 
 def digits(value: int | uuid.UUID | None) -> str | None:
-    """Write an id as a string: JavaScript cannot hold a 64-bit number."""
+    """Write an id as a string: JavaScript cannot represent a 64-bit number."""
     return None if value is None else str(value)
 
 
 def as_number(text: str | None) -> int | str | None:
-    """Write a sample id in the shape that has it as a number, or as its digits where a double cannot hold it.
+    """Return a sample id as a number, for the shape that has it as one; as digits if a double cannot represent it.
 
-    An id that is no number is null: typed clients refuse the whole answer for it. /v1/evaluations has it as it is.
+    A non-numeric id becomes null: typed clients would reject the complete answer for it. /v1/evaluations returns it
+    unchanged.
     """
     if text is None or not SAMPLE_NUMBER.fullmatch(text):
         return None

@@ -16,7 +16,7 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem
 MAX_SAMPLES = 1000
 NDJSON = "application/x-ndjson"
 NDJSON_TYPES = {NDJSON, "application/ndjson", "application/jsonl", "application/jsonlines"}
-# A sample that says one of a group replaces what the batch says under the other names.
+# A sample with one name of a group replaces the batch's values under the other names.
 GROUPS = [*SPELLINGS.values(), ("app", "experiment_id"), ("project_id", "project_name")]
 ALTERNATIVES = {name: frozenset(group) for group in GROUPS for name in group}
 
@@ -27,7 +27,7 @@ _anything = msgspec.json.Decoder(msgspec.Raw)
 
 @dataclass(frozen=True, slots=True)
 class SentBatch:
-    """What came: the samples, each still to be read, and what they share."""
+    """A parsed batch: the samples, each still to be parsed, and their shared members."""
 
     samples: list[bytes]
     shared: Mapping[str, msgspec.Raw] = field(default_factory=dict)

@@ -34,9 +34,9 @@ class Attachment(msgspec.Struct):
 
 
 class InputSpellings(msgspec.Struct):
-    """What was judged and by whom it was said, in every spelling.
+    """The inputs to evaluate and the model that produced them, in every spelling.
 
-    The inputs may be any JSON: `evaluators.samples` alone decides what each can be read as (openapi.py describes it).
+    The inputs can be any JSON: `evaluators.samples` alone decides what each can be read as (openapi.py describes it).
     """
 
     task_input: Any = None
@@ -116,7 +116,7 @@ def pointer_of(raw: InputSpellings, name: str) -> str:
 
 
 def input_columns(sample: Sample) -> dict[str, Any]:
-    """Return the columns of an EvaluationRequest that hold what was judged, as far as texts go."""
+    """Return the columns of an EvaluationRequest for the text inputs of a sample."""
     return {
         "input": sample.input,
         "output": sample.output,
@@ -127,7 +127,7 @@ def input_columns(sample: Sample) -> dict[str, Any]:
 
 
 def extras_of(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, Any] | None:
-    """Collect what few requests have: what is only echoed, and inputs that are more than the columns hold."""
+    """Collect what few requests have: fields that are only echoed, and inputs that do not fit the columns."""
     extras = {name: value for name, field in ECHOED.items() if (value := getattr(raw, field)) is not None}
     if raw.evaluated_model_attachments is not None:
         extras["attachments"] = fields["attachments"]
@@ -139,7 +139,7 @@ def extras_of(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, 
 
 
 def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
-    """Return what no column holds as it came."""
+    """Return the inputs that do not fit a column, as they were sent."""
     sent = {name: fields[name] for name in COLUMNS if fields[name] is not None and type(fields[name]) is not str}
     for name in ("golds", "gold_contexts", "top_k_contexts"):
         if (value := fields[name]) is not None:
@@ -147,7 +147,7 @@ def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
     if (baseline := fields["baseline_output"]) is not None:
         sent["baseline_output"] = baseline
     if "golds" in sent:
-        # The column then holds the first of them, which nobody sent by itself.
+        # The column then contains the first of them, which was not sent separately.
         sent["gold"] = fields["gold"]
     if Field.CONTEXT in sample.unread:
         sent["contexts"] = fields["contexts"]
@@ -161,7 +161,7 @@ def _mark(passage: Passage) -> dict[str, Any] | None:
 
 
 def as_sent(value: object) -> Any:
-    """Return stored JSON as it came in: the database writes 1e300 out as a whole number, which no answer can hold."""
+    """Return stored JSON as it was sent: the database writes 1e300 as an integer, which an answer cannot represent."""
     if isinstance(value, dict):
         return {name: as_sent(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -170,7 +170,7 @@ def as_sent(value: object) -> Any:
 
 
 def stored_sample(row: Any) -> Sample:
-    """Return the sample of a stored request, which may be older than passages with ids and several golds."""
+    """Return the sample of a stored request, possibly from before passages had ids and samples had several golds."""
     extras = as_sent(row.extras or {})
     fields: Fields = {name: getattr(row, name) for name in (*COLUMNS, "contexts")}
     if marks := extras.get("context_marks"):
@@ -180,7 +180,7 @@ def stored_sample(row: Any) -> Sample:
 
 
 def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return what a request sent beyond the columns; earlier versions kept it in other words."""
+    """Return the inputs that did not fit the columns; earlier versions stored them under other keys."""
     if not extras:
         return {}
     if (sent := extras.get("sent")) is not None:
@@ -212,7 +212,7 @@ def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, objec
 
 
 def attachments_of(sent: Sequence[Attachment]) -> list[dict[str, str]]:
-    """Return the attachments with what each is used as: the input, where nothing else is said."""
+    """Return the attachments with their usage types, which default to the input."""
     return [
         {"url": one.url, "media_type": one.media_type, "usage_type": one.usage_type or "evaluated_model_input"}
         for one in sent
@@ -259,7 +259,7 @@ def params_errors(params: Mapping[str, Any] | None, pointer: str) -> list[FieldE
 
 
 def _n_beside(sample: Sample) -> int:
-    """Count what is kept beside texts: ids and metadata of passages, and what cannot be read, as their JSON."""
+    """Count the characters stored besides texts: ids and metadata of passages, and unreadable inputs, as JSON."""
     n_chars = 0
     for unread in sample.unread.values():
         n_chars += len(orjson.dumps(unread.value))
@@ -282,7 +282,7 @@ def _grade_errors(raw: InputSpellings, passages: Sequence[Passage]) -> list[Fiel
 
 
 def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
-    """Return what cannot be read as what it should be, for routes on which no evaluator would say so."""
+    """Return errors for inputs of the wrong type, for routes where no evaluator would report them."""
     if sample.unread is NOTHING_UNREAD:
         return []
     names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}

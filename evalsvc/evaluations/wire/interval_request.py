@@ -1,4 +1,4 @@
-"""What an interval is asked to be of: a strategy's word, or an object that also names level, scope and window."""
+"""The interval options of a request: a strategy's name, or an object with level, estimand, scope and window as well."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ MEMBERS = ("strategy", "level", "of", "scope", "since", "include_experiments")
 MAX_TAGS = 10
 MAX_REVISION = 2**31 - 1
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-# What an account has of experiments in its histories without being asked, by scope.
+# Which experiment scores a history includes by default, by scope.
 INCLUDED = {"account": "promoted", "app": "none", "project": "none", "experiment": "all", "tags": "none"}
 Errors = list[FieldError]
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalAsk:
-    """A checked wish for an interval. What was not said is None, and then the default of the family or scope.
+    """Validated interval options. None means the default of the family or scope.
 
-    `scope` is None for the whole account, else one of SCOPES and its value; `since` is None for the newest thousand, a
-    time, or one of SINCE with its number.
+    `scope` is None for the complete account, else one of SCOPES and its value; `since` is None for the newest thousand,
+    a time, or one of SINCE with its number.
     """
 
     strategy: str = "none"
@@ -55,11 +55,11 @@ class IntervalAsk:
 
     @property
     def most(self) -> int | None:
-        """Return of how many scores it is at most, where that was said."""
+        """Return the maximum number of scores, if given."""
         return self.since[1] if isinstance(self.since, tuple) and self.since[0] == "scores" else None
 
     def to_json(self) -> dict[str, object]:
-        """Return all that is not the default, as it would be asked for."""
+        """Return the members that differ from their defaults, in request format."""
         given = {"of": self.of, "include_experiments": self.include, "scope": self.scope_json, "since": self.since_json}
         asked: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, "account")}
         return asked | ({} if self.level == LEVEL else {"level": self.level})
@@ -96,7 +96,7 @@ def read_ask(value: object, pointer: str) -> tuple[IntervalAsk, Errors]:
 
 
 def stored_ask(strategy: str, rest: Mapping[str, object] | None) -> IntervalAsk:
-    """Return the wish that a stored request was made with: its strategy, and what else it said."""
+    """Return the interval options of a stored request from its strategy and its other members."""
     ask, errors = read_ask({"strategy": strategy, **(rest or {})}, "")
     if errors:
         raise ValueError(f"a stored wish for an interval cannot be read: {errors}")

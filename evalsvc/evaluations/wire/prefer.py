@@ -20,14 +20,14 @@ class Prefer:
     applied: str
 
     def waiting_only(self) -> Prefer:
-        """Return what of it holds where there is nothing to accept: how long to wait."""
+        """Return the preference without `respond-async`, for calls that only wait."""
         return Prefer(self.seconds, False, f"wait={self.seconds}" if self.seconds else "")
 
 
 def read_prefer(header: str, *, waits: bool = True) -> Prefer:
-    """Read the header; what it does not say is the default, what it asks beyond the limit is the limit.
+    """Parse the header: missing preferences get their defaults, and values above the limit are clamped.
 
-    `waits` says whether the default is to wait.
+    If `waits` is true, the default is to wait.
     """
     wait, respond_async = _wait.search(header), bool(_async.search(header))
     default = settings.WAIT_SECONDS if waits and not respond_async else 0

@@ -34,7 +34,7 @@ MAX_ATTACHMENTS = 4
 MAX_EVALUATORS = 50
 MAX_ID = 255
 MAX_ANSWER_BYTES = 32 * 2**20
-# The widths of the columns: a longer name is nobody's.
+# The widths of the columns: a longer name cannot exist.
 MAX_NAMES = {"evaluator": 100, "evaluator_id": 100, "criteria": 120, "profile_name": 120}
 EXPLAIN = ("never", "on-fail", "on-success", "always")
 
@@ -84,7 +84,7 @@ class KnownBody(Body, kw_only=True, forbid_unknown_fields=True):
 
 
 class Entries(msgspec.Struct):
-    """A body whose evaluators are not read, but for their keys."""
+    """A body; of its evaluators, only the keys are parsed."""
 
     evaluators: list[dict[str, msgspec.Raw]]
 
@@ -106,7 +106,7 @@ class EvaluatorRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateCall:
-    """A checked request: what to judge, by what, and what to keep."""
+    """A validated request: the sample, the evaluators and what to capture."""
 
     wanted: tuple[EvaluatorRequest, ...]
     sample: Sample
@@ -129,9 +129,9 @@ class EvaluateCall:
 
     @property
     def names_itself(self) -> bool:
-        """Return whether the caller named the one text, or the one operation, that this call is about.
+        """Return whether the call names the log or the span that it is about.
 
-        The same call with the same name is then the same evaluation. An id of zeros is how tracing says that it is off.
+        A repeated call with the same name is then the same evaluation. Disabled tracing sends an id of zeros.
         """
         return any(name is not None and name.strip("0-") for name in (self.log_id, self.span_id))
 
@@ -197,7 +197,7 @@ def id_text(value: Identifier) -> str | None:
 
 
 def capture_of(raw: Body) -> str:
-    """Return what to keep: as asked, else all when the caller says where it belongs, else nothing."""
+    """Return what to capture: as requested, else all if the call names an app or experiment, else nothing."""
     if raw.capture is not None:
         return "all" if raw.capture == "always" else raw.capture
     return "all" if raw.app is not None or raw.experiment_id is not None else "none"
@@ -244,14 +244,14 @@ def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
 
 
 def is_judgeable(sample: Sample) -> bool:
-    """Return whether an evaluator could find something to judge: what was said, or what was retrieved and wanted."""
+    """Return whether the sample has anything to evaluate: an input or output, or retrieved and gold contexts."""
     if sample.input is not None or sample.output is not None or sample.unread:
         return True
     return sample.contexts is not None and sample.gold_contexts is not None
 
 
 def place_errors(raw: Body) -> list[FieldError]:
-    """Check where the request says it belongs."""
+    """Validate the app, project and experiment of the request."""
     errors = []
     if raw.app is not None and raw.experiment_id is not None:
         errors.append(FieldError("/app", "Send either `app` or `experiment_id`: an experiment has no app."))

@@ -1,6 +1,6 @@
-"""Scores as clients of the Patronus API read them: where the verdict is the answer, 1 or 0 for pass or fail.
+"""Scores as clients of the Patronus API expect them: 1 or 0 where the verdict is the answer (`Family.by_verdict`).
 
-The score that ranks, and the line that the verdict was drawn at, stand beside it in `extra`.
+The underlying score and the threshold are returned in `extra`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPERATORS: dict[str, Callable[[float, Any], bool]] = {
 
 @functools.cache
 def by_verdict() -> frozenset[str]:
-    """Return the families whose verdict is the answer."""
+    """Return the names of the families that define `by_verdict`: the verdict is the answer."""
     return frozenset(family.name for family in families() if family.by_verdict)
 
 
@@ -38,7 +38,7 @@ def score_of(family: str | None, score: float | None, passed: bool | None) -> fl
 def shown_extra(
     family: str | None, score: float | None, extra: Mapping[str, object] | None
 ) -> Mapping[str, object] | None:
-    """Return what was told beside a verdict, with the score that ranks where `score_of` does not tell it."""
+    """Return the extra values of a verdict, with the underlying score where `to_client_score` replaces it."""
     if score is None or family not in by_verdict():
         return extra or None
     # Verdicts of older versions have no threshold with them.

@@ -1,4 +1,4 @@
-"""The shapes of answers about evaluations: what is sent, and what the OpenAPI document says of it."""
+"""The shapes of answers about evaluations, from which the OpenAPI document is generated."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class KeptEvaluations(AnswerWithWarnings):
 
 
 def interval_shape(found: Mapping[str, Any] | None) -> ConfidenceInterval | None:
-    """Return an interval as it is answered; a key that has no place in the shape is an error."""
+    """Return the answer shape of an interval; a key that the shape does not have raises an error."""
     if found is None:
         return None
     return ConfidenceInterval(**found)

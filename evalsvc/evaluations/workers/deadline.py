@@ -38,7 +38,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
         raise OverBudget(f"The evaluation was ended after {seconds:g} s of computing.")
 
     before = signal.signal(signal.SIGPROF, end)
-    # Again and again: the first may be caught by what it should end.
+    # Repeated, because the code that should end might catch the first exception.
     signal.setitimer(signal.ITIMER_PROF, seconds + GRACE_SECONDS, AGAIN_SECONDS)
     try:
         yield

@@ -32,10 +32,11 @@ def work_off(
     expected_attempts: int,
     deliver: Callable[[list[Row]], None] = lambda verdicts: None,
 ) -> list[Row]:
-    """Score what is pending in one lane of a request; return the verdicts that this call wrote.
+    """Score the pending evaluations in one lane of a request; return the verdicts that this call wrote.
 
-    `deliver` is told of what has just been written. Safe to run twice at once: the database keeps the first verdict of
-    each evaluation and one history score for it. What waits for a judge is left to the runners (see `judging`).
+    `deliver` is called with the verdicts just written. Concurrent calls are safe: the database retains the first
+    verdict of each evaluation and one history score for it. Evaluations that wait for a judge are left to the runners
+    (see `judging`).
     """
     request, leased = lease_lane(account_id, request_id, lane, expected_attempts)
     if request is None or not leased:

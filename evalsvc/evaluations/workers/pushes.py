@@ -1,4 +1,4 @@
-"""Pushes by which workers hear that there is something to do. One is as good as many: it says "look"."""
+"""Pushes that wake workers when there is work. A push is without content, so one is as good as many."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answers_wit
 
 
 class EventDeliveriesQuery(serializers.Serializer[Any]):
-    """What a list of deliveries is asked for."""
+    """Filters and paging parameters of a list of deliveries."""
 
     endpoint_id = serializers.UUIDField(required=False)
     event_id = serializers.CharField(required=False, max_length=40)

@@ -78,10 +78,10 @@ def endpoint_out(row: EventEndpoint) -> EventEndpointOut:
 
 
 class SecretView(AccountView):
-    """What answers with a secret: it is kept nowhere in plain text."""
+    """Base of the views that return a secret, which is stored nowhere in plain text."""
 
     def shown_once(self, row: EventEndpoint, plain: str) -> Response:
-        """Answer with a new secret, and keep no answer for a repeated Idempotency-Key."""
+        """Respond with a new secret, and store no response for a repeated Idempotency-Key."""
         if self.claim is not None:
             release_claim(self.claim)
             self.claim = None

@@ -24,7 +24,6 @@ class StateFilter(ChoiceFilter):
         return [(value, label.partition(":")[0]) for value, label in ExperimentPlan.State.choices]
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        """Keep one state."""
         return rows.filter(state=value)
 
 

@@ -99,7 +99,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
 
     # --- One experiment ----------------------------------------------------------------------------------------------
     def moved_page(self, request: HttpRequest, object_id: str, config_id: int | None = None) -> HttpResponse:
-        """Lead to the board; an operator to the row, whose button opens the board in the row's account."""
+        """Redirect to the board; for an operator, to the row, where a button opens the board in the row's account."""
         plan = self.readable(request, object_id)
         return redirect(change_page(plan) if is_operator(request) else board_page(plan))
 
@@ -112,7 +112,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **ways})
 
     def outputs_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Lead to the answers in the console, of the config that is named."""
+        """Redirect to the console's outputs of the requested config."""
         plan = self.readable(request, object_id)
         if is_operator(request):
             return redirect(change_page(plan))

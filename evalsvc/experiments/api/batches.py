@@ -1,4 +1,4 @@
-"""POST /v1/score/batch: score outputs that somebody has already, in one call."""
+"""POST /v1/score/batch: score existing outputs in one call."""
 
 from __future__ import annotations
 

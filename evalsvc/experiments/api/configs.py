@@ -222,9 +222,9 @@ class PromoteView(AccountView):
 
 
 class LabelView(AccountView):
-    """The config whose prompt goes to production."""
+    """The config that provides the production prompt."""
 
-    # Twice is as once, and an answer kept from before another call has moved the label would be a wrong one.
+    # Repeated calls are harmless, and a stored response would be wrong once another call has moved the label.
     remembers_tries = ()
 
     @extend_schema(operation_id="label_config", tags=["experiments"], request=plans.LabelIn, responses=LABELLED)

@@ -1,4 +1,4 @@
-"""Watching: the live view, decisions, looks, and the recount."""
+"""Monitoring of an experiment: current estimates, decisions, looks, and the recount."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _example(pos: int, row: dict[str, Any], blind: bool) -> LeasedExample:
 
 
 class OutputsView(AccountView):
-    """What came of it."""
+    """Outputs of leased examples."""
 
     scoped = False
 

@@ -17,7 +17,7 @@ from evalsvc.rest.answering.shapes import shape_of
 
 
 def planned_experiment_out(experiment: Experiment, *, with_configs: bool = False) -> ExperimentFacts:
-    """Return an experiment in the wire's shape, its plan beside it."""
+    """Return an experiment in the API's format, with its plan."""
     plan = plan_of(experiment)
     return shape_of(
         experiment,
@@ -62,7 +62,7 @@ def epsilon_out(plan: ExperimentPlan) -> float | None:
 
 
 def metric_out(row: Mapping[str, object]) -> PlannedMetric:
-    """Return a metric in the words that asked for it, with what they were resolved to."""
+    """Return a metric as it was requested, with the evaluator and profile that it resolved to."""
     metric = Metric.from_json(row)
     return shape_of(
         metric,

@@ -1,4 +1,4 @@
-"""What aggregates are asked by."""
+"""Query and body of aggregates."""
 
 from __future__ import annotations
 

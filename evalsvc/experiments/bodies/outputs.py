@@ -43,7 +43,7 @@ class SampleOutputIn(Strict):
     span_id = HexId(16, required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
-        """Refuse a span without its trace: nobody could find it."""
+        """Reject a span without its trace, because spans are looked up by trace."""
         if attrs.get("span_id") and not attrs.get("trace_id"):
             raise serializers.ValidationError({"span_id": ["A span is found by its trace; send its `trace_id` too."]})
         return attrs
@@ -62,7 +62,7 @@ class OutputIn(SampleOutputIn):
     samples = serializers.ListField(child=SampleOutputIn(), min_length=1, max_length=MAX_SAMPLES, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
-        """Refuse an answer beside its samples."""
+        """Reject an answer that comes together with samples."""
         if "samples" in attrs and (beside := [name for name in attrs if name not in ("pos", "samples")]):
             raise serializers.ValidationError({beside[0]: ["Where an output has `samples`, each has its own."]})
         return super().validate(attrs)

@@ -70,7 +70,7 @@ class MetricIn(Strict):
     k = serializers.IntegerField(min_value=1, max_value=10_000, required=False, allow_null=True)
 
 
-# As a class attribute it would stand in for an attribute of the framework's own fields.
+# As a class attribute it would shadow an attribute of the framework's own fields.
 MetricIn._declared_fields["source"] = serializers.CharField(max_length=200, required=False, allow_null=True)
 
 
@@ -92,7 +92,7 @@ class BudgetIn(Strict):
 
 @extend_schema_field({"oneOf": [{"type": "string", "enum": list(Abort.values)}, {"type": "boolean"}]})
 class AbortField(serializers.ChoiceField):
-    """`config` or `run`; true says `run`, false the same as null."""
+    """`config` or `run`; true means `run`, false the same as null."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(choices=Abort.choices, **options)
@@ -106,7 +106,7 @@ class AbortField(serializers.ChoiceField):
 
 @extend_schema_field({"oneOf": [{"type": "array", "items": {"type": "integer", "minimum": 1}}, {"type": "boolean"}]})
 class ShardsField(serializers.ListField):
-    """Numbers of shards, from 1; true says all of them, false none."""
+    """Numbers of shards, from 1; true means all of them, false none."""
 
     child = serializers.IntegerField(min_value=1, max_value=64)
 
@@ -182,7 +182,7 @@ class BatchIn(Strict):
 
 
 def plan_of_batch(body: Mapping[str, object]) -> dict[str, Any]:
-    """Return the checked plan of a batch: what it says, and the defaults of a plan."""
+    """Return the validated plan of a batch: its own values, and the defaults of a plan."""
     defaults = {name: field.default for name, field in PlanIn().fields.items() if field.default is not empty}
     said = {name: body[name] for name in ("metrics", "level", "promote")}
     return {**defaults, **said, "num_shards": 1} | ({"sample": body["sample"]} if body.get("sample") else {})
@@ -207,7 +207,7 @@ class PostedScoresIn(Strict):
     scores = at_most(MAX_POSTED_SCORES, PostedScoreIn(), allow_empty=False)
 
 
-# As above: the framework keeps what is wrong with a body under this name.
+# As above: the framework stores the errors of a body under this name.
 PlanIn._declared_fields["errors"] = serializers.ChoiceField(choices=Errors.choices, default=Errors.FAVOUR)
 
 

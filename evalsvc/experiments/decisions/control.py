@@ -43,7 +43,7 @@ STOP = Action("stop", (State.QUEUED, State.RUNNING), State.STOPPED, Config.StopR
 RESUME = Action("resume", (State.STOPPED, State.FAILED), State.RUNNING)
 DELETE = Action("delete", tuple(state for state in State.values if state != State.DELETED), State.DELETED)
 ACTIONS = {action.name: action for action in (STOP, RESUME, DELETE)}
-# What says so would say it again at the next look.
+# The rules that gave these reasons would give them again at the next look.
 BY_RULE = (Config.StopReason.POLICY, Config.StopReason.DECIDED)
 
 
@@ -82,7 +82,7 @@ def control(
             state=_completed_or(plan, action),
             stop_reason=action.stop_reason,
             epoch=F("epoch") + 1,
-            # The evidence against it still stands: without this the policy would stop it again at once.
+            # The evidence against it is unchanged: without this the policy would stop it again immediately.
             kept_by_user=Case(When(stop_reason__in=BY_RULE, then=Value(True)), default=F("kept_by_user")),
         )
         if action is DELETE:
@@ -140,7 +140,7 @@ def _locked(plan: ExperimentPlan, config_ids: Sequence[int] | None) -> list[Conf
         return list(rows)
     configs = list(rows.filter(pk__in=config_ids))
     missing = set(config_ids) - {config.pk for config in configs}
-    # A config that was deleted before may be deleted again.
+    # Deleting a config that is already deleted is allowed.
     missing -= set(Config.objects.filter(experiment_id=plan.pk, pk__in=missing).values_list("pk", flat=True))
     if missing:
         raise Invalid(FieldError("/config_ids", f"No such config: {', '.join(str(id) for id in sorted(missing))}."))
@@ -156,10 +156,10 @@ def _check_epochs(plan: ExperimentPlan, expected: Mapping[int, int]) -> None:
 
 
 def clone(*, account: Account, config: Config, name: str | None, changes: Mapping[str, object], actor: str) -> Config:
-    """Make a new config from another one, with changed parameters, and let it run from the first position.
+    """Create a config from another one, with changed parameters, and run it from the first position.
 
-    A change to null takes the parameter away. What has been seen up to now counts for no decision about it: whoever
-    changed it may have changed it to fit. Raises Invalid, with pointers into `/changes`.
+    A parameter that is changed to null is removed. Evidence collected so far counts for no decision about the new
+    config, because its changes might be fitted to it. Raises Invalid, with pointers into `/changes`.
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
@@ -200,7 +200,7 @@ def _paths(changes: Mapping[str, object]) -> list[Path]:
 
 
 def _unpinned(kind: str, parameters: dict[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return the parameters so that each prompt whose name has changed is looked up anew, those of nodes too."""
+    """Return the parameters with renamed prompts unpinned, those of nodes too, so that they are looked up again."""
     paths = _paths(changes)
     if kind == Config.Kind.CHAT:
         return unpinned(parameters, {path[0] for path in paths})
@@ -245,7 +245,7 @@ def _free_name(config: Config) -> str:
 
 
 def stop_by_worker(*, account_id: int, experiment_id: int, config_id: int, reason: str, detail: str) -> None:
-    """Stop a config of which no example can be answered now; it can be resumed when the cause is gone."""
+    """Stop a config that cannot answer any example now; it can be resumed once the cause is fixed."""
     with account_scope(account_id):
         plan = find_locked_plan(account_id, experiment_id)
         if plan is None:

@@ -51,10 +51,10 @@ class Labelled:
 def label_config(
     *, account: Account, experiment_id: int, config_id: int, label: str, force: bool = False, actor: str
 ) -> Labelled:
-    """Set a label on the prompt revision that a config used, with the experiment as it stands as its evidence.
+    """Set a label on the prompt revision that a config used, with the experiment's current state as its evidence.
 
-    Only the winner of an experiment that is done, unless `force` says otherwise: who leads by chance has not won.
-    Raises Invalid, with what to do.
+    Only for the winner of an experiment that is done, unless `force` is set: a lead that is not significant is not a
+    win. Raises Invalid, with the remedy.
     """
     with account_scope(account.pk):
         # Held, so that no config is added while its winner is labelled.
@@ -93,7 +93,7 @@ def _check_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> No
 
 
 def _has_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> bool:
-    """Return whether a config leads an experiment that is done, and not by chance. Alone, it has nobody to beat."""
+    """Return whether a config leads a finished experiment significantly; a single config needs no comparison."""
     leads = view["leader"] == str(config.pk)
     return plan.state == ExperimentPlan.State.DONE and leads and view["leader_settled"] is not False
 

@@ -44,16 +44,17 @@ def contenders_of(
 
 
 def stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> None:
-    """Stop what the policy says, and bring back whose stop rests on nobody any more, until nothing changes."""
+    """Stop what the policy eliminates, and reinstate what lost to a config now out, until nothing changes."""
     if plan.policy == Policy.MANUAL or not primary_metric(plan).is_comparable:
         return
     while _decide_once(plan, configs, pairs):
-        # Ends: what came back is not stopped for epsilon before it has answered more, and no other stop is taken back.
+        # Terminates: a reinstated config is not stopped for epsilon before it has more answers, and no other stop is
+        # reverted.
         pass
 
 
 def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> bool:
-    """Decide on the evidence as it is; say whether anything has changed."""
+    """Decide on the current evidence; return whether anything has changed."""
     found = {config.pk: config for config in configs}
     stops, resumed = _past(plan, configs)
     waiting = unsupported(stops, {config.pk for config in configs if config.is_in_race})
@@ -89,7 +90,7 @@ def _past(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[int, Dr
 
 
 def rests_on_nobody(plan: ExperimentPlan) -> bool:
-    """Return whether a stop for epsilon is to be tested again: whoever it rested on was stopped or deleted since."""
+    """Return whether a stop for epsilon must be tested again, as its winner was stopped or deleted since."""
     if plan.epsilon is None or plan.policy == Policy.MANUAL:
         return False
     configs = list(Config.objects.filter(experiment_id=plan.pk))
@@ -98,7 +99,7 @@ def rests_on_nobody(plan: ExperimentPlan) -> bool:
 
 
 def stop_decided(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
-    """Let the last config in the race ask no more, where the plan says so; and go on when others have come since."""
+    """Stop the last config in the race, where the plan requires it, and reinstate it once others have joined."""
     if not plan.stop_when_decided:
         return
     racing = [config for config in configs if config.is_in_race]

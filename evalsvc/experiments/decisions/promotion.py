@@ -32,12 +32,12 @@ def promote(plan: ExperimentPlan, config: Config) -> int:
 
 
 def promote_leader(plan: ExperimentPlan) -> int:
-    """Promote the leader of an experiment that is done; return how many scores that were.
+    """Promote the leader of an experiment that is done; return the number of promoted scores.
 
-    Not when a config of it has been promoted before, nor when the plan says `promote: false`. Of one config nothing was
-    chosen: it enters only the histories in which no other experiment has the same examples. An interval takes scores
-    for independent, and the same examples asked fifty times are no more examples. With `promote: true` it always does.
-    Of a copy that came in as a bundle nobody does.
+    Nothing is promoted when a config of the experiment was promoted before, when the plan has `promote: false`, or when
+    the experiment was imported as a bundle. A single config was not chosen among others, so it enters only the
+    histories in which no other experiment has the same examples: an interval assumes independent scores, and answering
+    the same examples fifty times yields no more examples. With `promote: true` it always enters them.
     """
     pairs = _pairs(plan)
     if plan.promote is False or plan.experiment.imported_at or not pairs or _promoted(plan, [plan.pk], pairs):
@@ -109,7 +109,7 @@ def _promoted(plan: ExperimentPlan, experiments: Any, pairs: Pairs) -> set[tuple
 
 
 def promote_config(*, account: Account, config: Config, actor: str) -> int:
-    """Promote a config because somebody says so: another one than the leader, or one of an experiment that runs on."""
+    """Promote a config on request: another one than the leader, or one of an experiment that is still running."""
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
         refuse_imported(plan, [config])

@@ -23,8 +23,8 @@ from evalsvc.tenancy.scope import current_role
 from evaluators.base import JSONValue
 
 State = ExperimentPlan.State
-# A unit that is leased may still bring answers, of a stopped config too; so may one that waits for its scores. Metrics
-# that are added to what has ended hold nothing open; a retry does, for it changes what is counted.
+# A leased unit can still bring answers, of a stopped config too; so can one that waits for its scores. Metrics added to
+# an ended experiment do not delay its closing; a retry does, because it changes the counts.
 ON_ITS_WAY = """
 SELECT EXISTS (
   SELECT 1 FROM experiments_workunit u JOIN experiments_config c ON c.id = u.config_id
@@ -43,23 +43,25 @@ def lock_planner(experiment_id: int, *, wait: bool) -> bool:
 
 
 def find_locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan | None:
-    """Return a plan as it is now, and keep it so until the transaction ends: states are changed by one at a time.
+    """Lock a plan until the transaction ends, so that one transaction at a time changes its state, and return it.
 
-    None when the experiment has been deleted meanwhile.
+    Returns None when the experiment has been deleted in the meantime.
     """
     plans = ExperimentPlan.objects.select_for_update(no_key=True)
     return plans.filter(account_id=account_id, experiment_id=experiment_id).first()
 
 
 def settle(plan: ExperimentPlan) -> None:
-    """Set the experiment's state after its configs': running, done, failed, or idle when all of them are stopped.
+    """Set the experiment's state from its configs' states:
 
-    The caller holds the plan's row: somebody who resumes a config meanwhile would not be seen, and find it idle.
-    Whoever is at its pairs meanwhile waits for that row, and then settles it with all that is counted.
+    running, done, failed, or idle when all of them are stopped.
+
+    The caller must have locked the plan's row; otherwise a concurrent resume would go unseen and the experiment become
+    idle. A transaction that updates its pairs waits for that row, and then settles it with everything counted.
     """
     configs = Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", "stop_reason")
     state = state_after(list(configs))
-    # One whose stop has lost its ground may go on: the planner tests it again.
+    # A config can continue once the reason for its stop no longer applies: the planner tests it again.
     if state == State.DONE and rests_on_nobody(plan):
         state = State.RUNNING
     if state == State.RUNNING:
@@ -74,7 +76,7 @@ def settle(plan: ExperimentPlan) -> None:
 
 
 def state_after(configs: Collection[tuple[str, str | None]]) -> str:
-    """Return the state of an experiment whose configs have these states and reasons."""
+    """Return the state of an experiment from the states and stop reasons of its configs."""
     states = {state for state, _ in configs}
     if Config.State.RUNNING in states:
         return State.RUNNING
@@ -88,7 +90,7 @@ def state_after(configs: Collection[tuple[str, str | None]]) -> str:
 
 
 def count_all(plan: ExperimentPlan) -> None:
-    """Bring looks and pairs up to the last answer; the caller holds the plan's row and the planner's lock."""
+    """Update looks and pairs up to the last answer; the caller has locked the plan's row and the planner."""
     rows = Config.objects.filter(experiment_id=plan.experiment_id).order_by("id")
     # Locked, so that no answer that comes in now is left out: it waits, and is counted after the end.
     configs = sorted(rows.select_for_update(no_key=True), key=lambda config: config.arrival)

@@ -23,7 +23,7 @@ from evalsvc.tenancy.scope import account_scope, current_role
 
 # A config that has answered nothing but errors this often is not going to recover by itself.
 MANY_ERRORS = 20
-# What was given to configs that have stopped since may never be answered, and nobody else is given more.
+# Units given to configs that have stopped since might never be answered, and no other config receives more.
 ALL_GIVEN_OUT = """
 SELECT NOT EXISTS (
   SELECT 1 FROM experiments_config c
@@ -36,11 +36,12 @@ SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
 
 
 def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: bool = True) -> bool:
-    """Bring one experiment's evidence up to date and take the decisions that it supports.
+    """Update one experiment's evidence and take the decisions that it supports.
 
-    One that has ended is counted on while answers that were on their way come in. False when another planner is at it,
-    unless told to wait for it: what that one has not seen is still to be weighed. Without `compares` what people only
-    read, and nothing is decided by, is left for a later step; it is never left out when the experiment ends.
+    An ended experiment is still counted while outstanding answers arrive. Returns False when another planner is working
+    on it, unless `wait` is set: evidence that the other planner has not seen must still be weighed. Without `compares`,
+    comparisons that are only displayed and decide nothing are left for a later step; they are always updated when the
+    experiment ends.
     """
     with account_scope(account_id):
         if not lock_planner(experiment_id, wait=wait):
@@ -53,7 +54,7 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: b
         stop_unmapped(plan, configs)
         write_looks(plan, configs)
         pairs = bring_up_to_date(plan, configs, compares=compares)
-        # What somebody stopped or resumed meanwhile is seen from here on, and what comes later waits.
+        # Stops and resumes by users are visible from here on, and later ones wait.
         plan = find_locked_plan(account_id, experiment_id)
         if plan is None:
             return True
@@ -72,7 +73,7 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: b
 
 
 def _see_states(configs: Sequence[Config]) -> None:
-    """Read the states again under the plan's lock: who was stopped meanwhile neither wins nor keeps the race going."""
+    """Reload the states under the plan's lock: a config stopped in the meantime neither wins nor prolongs the race."""
     found = Config.objects.in_bulk([config.pk for config in configs])
     for config in configs:
         for name in ("state", "stop_reason", "kept_by_user", "pause_at"):
@@ -90,7 +91,7 @@ def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 
 def _n_errors_since_resume(config: Config) -> int:
-    """Count the failures of a config; whoever resumed it may have repaired what failed before."""
+    """Count the failures of a config since it was last resumed, as their cause might have been repaired then."""
     resumes = ControlOp.objects.filter(experiment_id=config.experiment_id, action="resume").order_by("-created_at")
     times = (time for time, changed in resumes.values_list("created_at", "changed_ids") if config.pk in changed)
     last = next(times, None)
@@ -99,7 +100,7 @@ def _n_errors_since_resume(config: Config) -> int:
 
 
 def _abort(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
-    """Where the plan says so, let the first output that fails end its config, or all of them."""
+    """Let the first failed output end its config, or all of them, where the plan requires it."""
     if plan.abort_on_error is None:
         return
     # What failed among the last examples has ended its config already.

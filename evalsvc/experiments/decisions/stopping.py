@@ -54,7 +54,7 @@ def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: D
 
 
 def bring_back(plan: ExperimentPlan, config: Config, *, reason: str, because_of: int | None) -> bool:
-    """Let a config go on that the planner had stopped for this reason; False when somebody has changed it since."""
+    """Let a config continue that the planner had stopped for this reason; False when it has been changed since."""
     is_over = config.watermark >= plan.run_length
     state = Config.State.COMPLETED if is_over else Config.State.RUNNING
     stopped = Config.objects.filter(pk=config.pk, state=Config.State.STOPPED, stop_reason=reason)
@@ -63,7 +63,7 @@ def bring_back(plan: ExperimentPlan, config: Config, *, reason: str, because_of:
     tell_after_commit(EPOCHS)
     config.state, config.stop_reason = state, None
     note(plan, config, Drop(config.pk, because_of, RESUMED, None, {}))
-    # It asks and pays again without anybody having told it to, so it is in the audit trail too.
+    # It incurs cost again without a user's request, so the audit trail records it too.
     facts = {"experiment": str(plan.pk), "by": "policy"}
     record_audit(account=plan.account, actor="planner", action="config.resume", target=config.name, **facts)
     return True

@@ -1,4 +1,4 @@
-"""Candidates as asked for: check their parameters, expand searches, and say which make the same outputs."""
+"""Requested configs as candidates: checks their parameters, expands searches, and identifies equal outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_CONFIGS = 256
 LARGEST_SPACE = 2**53
-# Knobs that do not change what is asked: equal otherwise means equal outputs.
+# Knobs that do not change the query: configs that are otherwise equal have equal outputs.
 NOT_HASHED = {"timeout_seconds", OUTPUT_SCHEMA, PROMPT_FROM}
 
 
@@ -39,7 +39,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class Room:
-    """A search must not make more of a body than a body may be; that shows before all of it is made."""
+    """A limit on the size of all parameters that searches expand to, checked before all of them are built."""
 
     n_bytes: int
     pointer: str
@@ -61,7 +61,7 @@ class KnownConnections:
     _found: dict[str, bool] = field(default_factory=dict)
 
     def problems(self, kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Say that a `chat` config or node names a connection that is not there. Within the account's scope."""
+        """Yield an error for each `chat` config or node with a missing connection. Requires the account's scope."""
         for at, chat in chats_in(kind, parameters):
             ref = chat.get("connection")
             if not isinstance(ref, str):
@@ -162,7 +162,7 @@ def problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple[str,
 def prepared_parameters(
     account: Account, kind: str, parameters: Mapping[str, Any], *, pointer: str, at: str = PARAMETERS
 ) -> dict[str, Any]:
-    """Return the parameters as they are kept: prompts that are named are pinned, short forms of inputs written out."""
+    """Return the parameters as they are stored: named prompts are pinned, and short forms of inputs are expanded."""
     if kind == "chat":
         return pin_prompt(account, parameters, pointer=pointer, at=at)
     if kind != PIPELINE or not isinstance(parameters.get("nodes"), Mapping):
@@ -182,9 +182,9 @@ def hashed(parameters: Mapping[str, object]) -> dict[str, object]:
 
 
 def hash_of(kind: str, parameters: Mapping[str, object], *, salt: str = "") -> str:
-    """Return the digest of what makes the outputs: configs with the same one would be answered alike.
+    """Return the digest of everything that determines the outputs: configs with equal digests would be answered alike.
 
-    A `push` config is the caller's own code, of which nothing is known here: `salt` keeps it apart from every other.
+    A `push` config runs the caller's code, which is unknown here: `salt` makes it different from every other config.
     """
     stage = hashed(parameters)
     if kind == PIPELINE:

@@ -25,7 +25,7 @@ SAMPLING = {
     "logit_bias": dict,
     "user": str,
 }
-# The least that a number may be.
+# Lower bounds of numeric parameters.
 COUNTS = {"max_tokens": 1, "max_completion_tokens": 1, "top_k": 0}
 CHAT_FIELDS = {
     "connection",

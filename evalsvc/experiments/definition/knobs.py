@@ -25,15 +25,15 @@ class Knob:
 
 
 def knobs_of(search: Mapping[str, object]) -> list[Knob]:
-    """Read the knobs of a search. A list holds values to try, an object holds more knobs; a name may be a JSON pointer.
+    """Read the knobs of a search: a list contains values to try, an object more knobs; a name can be a JSON pointer.
 
-    Raises ValueError, which names the knob, for any other value, and where one knob lies inside another.
+    Raises ValueError with the name of the knob for any other value, and where one knob is inside another.
     """
     # One more than allowed and no further: a caller may send any number.
     knobs = list(itertools.islice(_read(search, ()), MAX_KNOBS + 1))
     if len(knobs) > MAX_KNOBS:
         raise ValueError(f"More than {MAX_KNOBS} knobs.")
-    # In sorted order, a path stands directly before the paths inside it.
+    # In sorted order, a path comes directly before the paths inside it.
     paths = sorted(knob.path for knob in knobs)
     for path, following in itertools.pairwise(paths):
         if following[: len(path)] == path:
@@ -108,7 +108,7 @@ def label(names: Sequence[str], values: Sequence[object]) -> str:
 
 
 def _name_length(path: Path, paths: Sequence[Path]) -> int:
-    """Return how many last steps name this path alone. The first is never an index: `0` says nothing to a reader."""
+    """Return the length of the shortest suffix that only this path has; it never starts with an index, such as `0`."""
     for n in range(1, len(path)):
         tail = path[-n:]
         if not tail[0].isdecimal() and sum(other[-n:] == tail for other in paths) == 1:

@@ -1,4 +1,4 @@
-"""What an experiment measures: metrics as asked for, resolved to evaluators and frozen with the plan."""
+"""The metrics of an experiment: resolved from requests to evaluators, and frozen with the plan."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Metric:
 
     @property
     def is_apart(self) -> bool:
-        """Return whether no history of its evaluator could hold its scores."""
+        """Return whether its scores belong in no history of its evaluator."""
         return self.mode == ISOLATED or self.k is not None
 
     @classmethod
@@ -116,7 +116,7 @@ class Metric:
 
 
 def pointers_of(source: str, denominator: str | None) -> dict[str, str]:
-    """Return where in an output a metric reads its numbers, by the field that says so; nothing for other metrics."""
+    """Return the pointers to a metric's numbers in an output, by the field that has them; empty for other metrics."""
     both = {"source": source, "denominator": denominator or ""}
     return {name: pointer for name, pointer in both.items() if pointer.startswith("/")}
 
@@ -131,10 +131,10 @@ def resolve_metrics(
     there: Sequence[Metric] = (),
     n_samples: int = 1,
 ) -> list[Metric]:
-    """Resolve metrics as asked for; raise Invalid with a pointer to everything that is wrong with them.
+    """Resolve requested metrics; raise Invalid with a pointer to everything that is wrong with them.
 
-    `there` are those that the experiment has already. Of several samples the score is a mean: never binary, and no
-    history is of it.
+    `there` are the experiment's existing metrics. With several samples the score is their mean: it is never binary, and
+    it is in no history.
     """
     errors: list[FieldError] = []
     metrics: list[Metric] = []
@@ -152,9 +152,9 @@ def resolve_metrics(
 
 
 def with_twins(metrics: Sequence[Metric], modes: Sequence[str], *, pointer: str) -> list[Metric]:
-    """Return metrics, and behind them those of components in isolated mode where the plan asks for that.
+    """Return the metrics, followed by twins of component metrics in isolated mode where the plan requests that mode.
 
-    Whoever names the mode of a metric's twin has said so already. Raises Invalid for names that are taken, or too long.
+    No twin is added for a metric that already has one. Raises Invalid for names that are taken, or too long.
     """
     if ISOLATED not in modes:
         return list(metrics)
@@ -178,9 +178,9 @@ def is_twin(metric: Metric, other: Metric) -> bool:
 
 
 def _placed(metric: Metric, earlier: Sequence[Metric]) -> Metric:
-    """Keep a metric that reads other parts out of the history, which has one score of an output by one evaluator.
+    """Exclude a metric that reads other parts from the history, which has one score of an output by one evaluator.
 
-    No history is of what a component makes of expected inputs, nor of fewer ranks than its profile says.
+    Scores of components on expected inputs, or of fewer ranks than the profile reads, are in no history.
     """
     if metric.is_apart:
         return replace(metric, in_history=False)
@@ -207,7 +207,7 @@ def _resolve_one(
     run = _resolve_evaluator(account_id, epoch, row)
     if why := problem_with_ranks(run, row.get("k")):
         raise MetricProblem("/k", why)
-    # A score that only ranks is no answer: where the verdict is, it is what a metric is of.
+    # Where an evaluator decides by verdict, its score only ranks, so the metric uses the verdict.
     default = ("pass" if run.family.by_verdict else "score") if run else None
     source = row.get("source") or default
     if source is None:
@@ -248,9 +248,9 @@ def _resolve_one(
 
 
 def kind_of(row: Mapping[str, Any]) -> MetricKind:
-    """Return the type of a metric as asked for: by `type`, or by `is_algebraic` and `is_distributive`.
+    """Return the type of a requested metric: by `type`, or by `is_algebraic` and `is_distributive`.
 
-    Whoever says neither means a mean. Whoever speaks of the flags and sets none of them wants the number as it is.
+    The default is a mean. With flags but none of them true, the number is used without a type.
     """
     flags = {kind: row.get(f"is_{kind}") for kind in (ALGEBRAIC, DISTRIBUTIVE)}
     spoken = [kind for kind, flag in flags.items() if flag is not None]

@@ -1,4 +1,4 @@
-"""What is wrong with a pipeline, said before anything is asked."""
+"""Validation of pipelines, before the first query."""
 
 from __future__ import annotations
 

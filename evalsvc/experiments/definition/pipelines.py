@@ -1,7 +1,7 @@
-"""Pipelines: named nodes, each a query of a kind, whose connections follow from what their templates name.
+"""Pipelines: named nodes, each a query of a kind, with connections that follow from the names in their templates.
 
-A template of a node names the example (`{{input.question}}`), an output of another node (`{{retriever.documents}}`), or
-an input of its own (`{{query}}`), which `inputs` gives.
+A template of a node refers to the example (`{{input.question}}`), an output of another node
+(`{{retriever.documents}}`), or an input of its own (`{{query}}`), which `inputs` gives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHAT_OUTPUTS = (OUTPUT, "model", "finish_reason")
 
 @dataclass(frozen=True, slots=True)
 class PipelineNode:
-    """One step: what it asks, which nodes it reads, and whether an answer to the same question may be taken over."""
+    """One step: its query, the nodes that it reads, and whether an answer to the same query can be reused."""
 
     name: str
     kind: str | None
@@ -59,17 +59,17 @@ class PipelineGraph:
         return {node.name: node for node in self.nodes}
 
     def is_called(self, node: PipelineNode) -> bool:
-        """Return whether a node is asked, unless an example has an output for it."""
+        """Return whether a node is queried, unless an example has an output for it."""
         return node.simulate_from is None and node.name not in self.simulated
 
     @property
     def called(self) -> list[PipelineNode]:
-        """The nodes that are asked."""
+        """The nodes that are queried."""
         return [node for node in self.nodes if self.is_called(node)]
 
     @property
     def alone(self) -> list[PipelineNode]:
-        """The nodes that isolated mode runs: those that are asked, and read another node."""
+        """The nodes that isolated mode runs: those that are queried, and read another node."""
         return [node for node in self.called if node.reads]
 
     def answer_in(self, outputs: Mapping[str, Any]) -> Any:
@@ -176,7 +176,7 @@ def expanded(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chats_in(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield what asks a connection, with where it stands: a chat config, or such nodes of a pipeline."""
+    """Yield each part that queries a connection, with its location: a chat config, or such nodes of a pipeline."""
     if kind == "chat":
         yield PARAMETERS, parameters
     nodes = parameters.get("nodes") if kind == PIPELINE else None
@@ -186,7 +186,7 @@ def chats_in(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Ma
 
 
 def components_named(kind: str, parameters: Mapping[str, Any]) -> list[str] | None:
-    """Return the components that a config says it has; None where it does not say."""
+    """Return the components that a config declares; None where it declares none."""
     if kind == PIPELINE:
         return list(parameters["nodes"])
     declared = parameters.get("components") if kind == "push" else None

@@ -1,4 +1,4 @@
-"""From the body of a request to a plan that can be stored: everything that can be wrong with it is said here."""
+"""From the body of a request to a plan that can be stored, with the validation of the body."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _check_samples(body: Mapping[str, Any], modes: Sequence[str]) -> None:
 
 
 def _extent(body: Mapping[str, Any], n_examples: int) -> dict[str, Any]:
-    """Return how far each config goes, and at the ends of which shards it waits."""
+    """Return how many examples each config runs on, and the shards after which it pauses."""
     limit, shards = body.get("limit"), body["pause_at_shards"]
     if limit is not None and limit > n_examples:
         detail = f"The dataset version has {n_examples} examples, fewer than {limit}."
@@ -114,7 +114,7 @@ def _extent(body: Mapping[str, Any], n_examples: int) -> dict[str, Any]:
         shards = list(range(1, n_shards)) or None
     if shards and shards[-1] > n_shards:
         raise Invalid(FieldError("/plan/pause_at_shards", f"There are {n_shards} shards, and no shard {shards[-1]}."))
-    # Of all examples there is nothing to be said but how many there are.
+    # A limit equal to the number of examples is the same as none.
     return {"limit": None if limit == n_examples else limit, "pause_at_shards": shards}
 
 
@@ -161,7 +161,7 @@ def check_templates(
 
 
 def _check_sources(version: DatasetVersion, candidate: Candidate, pointer: str) -> None:
-    """Refuse a node whose output should come from where no example has anything."""
+    """Reject a node with a simulated output at a place where no example has anything."""
     if candidate.kind != Config.Kind.PIPELINE:
         return
     for node in read_pipeline(candidate.parameters).nodes:

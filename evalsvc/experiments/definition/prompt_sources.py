@@ -40,10 +40,10 @@ def prompt_source_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str,
 def pin_prompt(
     account: Account, parameters: Mapping[str, Any], *, pointer: str, at: str = "/parameters"
 ) -> dict[str, Any]:
-    """Return the parameters with the text of the prompt that they name, and with what tells its revision.
+    """Return the parameters with the text of the referenced prompt, and with the identity of its revision.
 
-    They stand at `at` of what is at `pointer`. What is pinned already stays. Raises Invalid for a prompt that is not
-    there. Within the account's scope.
+    `at` is the location of the parameters within what is at `pointer`. A prompt that is pinned already is left as it
+    is. Raises Invalid for a prompt that does not exist. Requires the account's scope.
     """
     asked = parameters.get(PROMPT_FROM)
     if asked is None or "prompt" in parameters or list(prompt_source_problems(parameters)):
@@ -62,7 +62,7 @@ def pin_prompt(
 
 
 def unpinned(parameters: Mapping[str, Any], changed: set[str]) -> dict[str, Any]:
-    """Return changed parameters of a clone so that another prompt, or another label of it, is looked up anew."""
+    """Return changed parameters of a clone such that another prompt, or another label of it, is looked up again."""
     source = parameters.get(PROMPT_FROM)
     if PROMPT_FROM not in changed or not isinstance(source, Mapping) or "prompt" in changed:
         return dict(parameters)

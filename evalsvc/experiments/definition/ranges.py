@@ -23,7 +23,7 @@ ENOUGH_SCORES = 30
 
 
 def is_wide(metric: Metric, lowest: float | None, highest: float | None) -> bool:
-    """Return whether a metric's range is much wider than what lies between these; equal scores say nothing about it."""
+    """Return whether a metric's range is much wider than the interval between these; equal scores prove nothing."""
     if metric.value_range is None or metric.binary or lowest is None or highest is None or highest <= lowest:
         return False
     return metric.value_range[1] - metric.value_range[0] >= MUCH_WIDER * (highest - lowest)
@@ -54,7 +54,7 @@ def wide_before(version: DatasetVersion, metrics: Sequence[Metric]) -> list[dict
 
 
 def warned(answer: dict[str, Any], version: DatasetVersion, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """Add to an answer the warning, and beside it where and why."""
+    """Add the warning to an answer, and the location and reason of each wide range."""
     found = wide_before(version, metrics)
     return answer | {"warnings": [*answer.get("warnings", ()), *([WIDE_RANGE] if found else [])], "wide_ranges": found}
 

@@ -16,12 +16,12 @@ _at = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<k>[1-9][0-9]{0,4}))?")
 
 
 def with_ranking(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a metric as asked for, with the evaluator that its name alone says: `recall`, `ndcg`, or `recall@3`."""
+    """Return a requested metric with the evaluator that its name implies: `recall`, `ndcg`, or `recall@3`."""
     match = _at.fullmatch(str(row["name"]))
     if row.get("evaluator") or row.get("source") or match is None or match["name"] not in NAMES:
         return row
     k = row.get("k") or (int(match["k"]) if match["k"] else None)
-    # Precision has no profile without a cut-off; any will do, since `k` replaces it.
+    # All profiles of precision have a cut-off; any of them will do, since `k` replaces it.
     criteria = match["name"] if match["name"] != "precision" or k is None else "precision-at-1"
     return {**row, "evaluator": EVALUATOR, "criteria": row.get("criteria") or criteria, "k": k}
 

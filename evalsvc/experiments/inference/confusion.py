@@ -1,4 +1,4 @@
-"""Labels that a config gave against those that were right: a confusion matrix, and how well classes are told apart."""
+"""Predicted and actual labels of a config: a confusion matrix, and classification metrics of each class."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _cells(config: Config, question: LabelQuestion) -> Cells:
     if root not in ROOTS:
         known = ", ".join(f"/{name}" for name in ROOTS)
         raise Invalid(FieldError("/actual", f"It lies in the example: a pointer that begins with one of {known}."))
-    # Outputs are kept as `jsonb`, examples as `json`.
+    # Outputs are stored as `jsonb`, examples as `json`.
     said, gold = label_sql("said", json="jsonb"), label_sql("gold", json="json")
     statement = CELLS.format(gold=part_of_example(root), predicted=said, actual=gold)
     with connections[current_role()].cursor() as cursor:
@@ -131,7 +131,7 @@ def _folded(label: str | None, question: LabelQuestion) -> str | None:
 
 
 def _labels(cells: Mapping[tuple[str | None, str | None], int]) -> tuple[list[str], int]:
-    """Return the classes, the actual ones first, and how many labels that nobody asked for are pooled as others."""
+    """Return the classes, the actual ones first, and how many other predicted labels are pooled."""
     actual, said = Counter[str](), Counter[str]()
     for (predicted, gold), n in cells.items():
         actual[gold or ""] += n

@@ -1,7 +1,7 @@
-"""First answers, as SQL over a score `s`: what stood there before a retry.
+"""SQL expressions for the first answer of a score row `s`: its values before any retry.
 
-A race decides by them, and so do looks and watched intervals: what was weighed once is not weighed anew, and nobody can
-ask again until a decision comes out otherwise. Estimates and comparisons show what stands there now.
+Races, interim analyses and anytime-valid intervals use them: a score that has been counted is not replaced, so no one
+can retry until a decision changes. Estimates and comparisons use the current values.
 """
 
 from __future__ import annotations

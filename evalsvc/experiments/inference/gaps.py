@@ -148,9 +148,9 @@ def _gap_out(
 
 
 def _bottleneck(found: Sequence[tuple[ModePairs, PairedInterval]], before: dict[str, list[str]]) -> dict[str, Any]:
-    """Name the components whose replacement by what is expected of them gains most, where that is no chance.
+    """Return the components that gain most from replacement by their expected output, if the gain is significant.
 
-    Gaps of metrics with a range are compared as shares of it; others cannot be.
+    Gaps are compared as proportions of the metric's range; metrics without a range are excluded.
     """
     known = [(one, gap) for one, gap in found if gap.value is not None and one.metric.value_range is not None]
     if not known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MAX_LABEL = 200
-# A label is a text, a number or true and false; 1 and 1.0 are one number. Anything else is nobody's label.
+# A label is a string, a number or a boolean; 1 and 1.0 are the same number. Other values are not labels.
 _LABEL = """CASE {json}_typeof({value})
   WHEN 'string' THEN left(btrim({value} #>> '{{}}'), {longest})
   WHEN 'number' THEN trim_scale(({value} #>> '{{}}')::numeric)::text
@@ -16,15 +16,15 @@ def label_sql(value: str, *, json: str) -> str:
 
 
 def part_of_example(column: str) -> str:
-    """Return the expression for what lies at a path, a parameter, in a column of an example `e`.
+    """Return the SQL expression for the value at a path (a parameter) in a column of an example `e`.
 
-    Examples are kept as `json`, which may hold a NUL that no text of the database can.
+    Examples are stored as `json`, which can contain a NUL; PostgreSQL text cannot.
     """
     return f"CASE WHEN strpos(e.{column}::text, '\\u0000') = 0 THEN e.{column} #> %s END"
 
 
-# Each asked example of an experiment with its label; without a metadata value all examples are one slice.
-# OFFSET 0: what lies at the path is read once, and not for each branch of the label.
+# Each example of an experiment with its label; without a metadata path all examples are in one slice. OFFSET 0: the
+# value at the path is read once, not for each branch of the label.
 LABELS = {
     True: """SELECT i.pos, i.example_id, <label> AS label
       FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id

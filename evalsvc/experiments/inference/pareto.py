@@ -1,4 +1,4 @@
-"""Which configs nobody beats on all of two or three metrics at once, and how sure it is that the others are beaten."""
+"""The Pareto front of configs on two or three metrics, and how certain it is that the others are dominated."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from evalsvc.tenancy.scope import current_role
 
 FEWEST_METRICS, MOST_METRICS = 2, 3
 MAX_SHOWN = 5
-# What is weighed at once must fit in a web process beside its neighbours.
+# All scores of a request must fit in the memory of a web process, next to other requests.
 MOST_SCORES = 1_000_000
 CLEARLY, BY_CHANCE = "clearly", "may be chance"
-# While watched, what a metric without a declared range says holds at no look: that is no finding of chance.
+# Without a declared range a metric lacks an anytime-valid interval, which is not the same as an inconclusive result.
 UNTOLD = "no verdict"
 SCORES = """
 SELECT metric, config_id, pos, value FROM experiments_score
@@ -56,9 +56,9 @@ class Field:
 
     @property
     def is_untold(self) -> bool:
-        """Whether one of the metrics can have no interval as long as more answers may come.
+        """Whether one of the metrics cannot have an interval as long as more answers may come.
 
-        It has no range, or examples come in clusters: bets take them one by one.
+        It lacks a range, or the examples are clustered: betting intervals treat each example as independent.
         """
         is_bet = self.clusters is None and all(metric.value_range is not None for metric in self.metrics)
         return self.is_watched and not is_bet
@@ -70,7 +70,7 @@ class Field:
 
     @property
     def signs(self) -> FloatArray:
-        """+1 for metrics of which more is better, -1 for the others."""
+        """+1 for metrics where higher is better, -1 for the others."""
         return np.array([1.0 if metric.higher_is_better else -1.0 for metric in self.metrics])
 
 
@@ -150,7 +150,7 @@ def _gains(field: Field, i: int) -> tuple[FloatArray, NDArray[np.bool_]]:
 
 
 def _config_view(field: Field, i: int, by: Sequence[int], front: set[int]) -> dict[str, Any]:
-    # Whoever is beaten is beaten by somebody on the front; those come first.
+    # Each dominated config is dominated by one on the front; those come first.
     ordered = sorted(by, key=lambda j: (j not in front, j))[:MAX_SHOWN]
     found = [_dominance(field, i, j) for j in ordered]
     config = field.configs[i]
@@ -224,7 +224,7 @@ def _difference(
 def _interval(
     field: Field, metric: Metric, whole: FloatArray, fresh: NDArray[np.bool_]
 ) -> tuple[float | None, float | None, str]:
-    """Return an interval for the mean gain on new data, from fresh positions; one that may be watched while it runs."""
+    """Return an interval for the mean gain on new data, from fresh positions; anytime-valid during the run."""
     gains = whole[fresh]
     if gains.size < 2 or (field.clusters is not None and field.is_watched):
         return None, None, "none"

@@ -1,4 +1,4 @@
-"""Who leads: whoever loses no paired difference, of those in the race."""
+"""The leader of an experiment: the config in the race that loses no paired difference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def leader_of(
 ) -> Config | None:
     """Return the config that leads on the primary metric, of those that run or are completed.
 
-    None while the answers of one of them wait for earlier ones: whoever is ahead of the others may be behind this one.
+    None while the answers of one of them wait for earlier ones: the best of the others might be worse than that config.
     """
     metric = primary_metric(plan)
     racing = [config for config in configs if config.is_in_race]

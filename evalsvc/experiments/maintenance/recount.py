@@ -1,4 +1,4 @@
-"""Count an experiment again from its rows, and say where the running sums differ."""
+"""Recount an experiment from its rows, and report where the running sums differ."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SELECT coalesce(s.config_id, t.config_id)::text, coalesce(s.metric, t.metric) ||
     t.highest]::float8[]
 FROM stored s FULL JOIN counted t ON t.config_id = s.config_id AND t.metric = s.metric AND t.scope = s.scope
 """
-# Each query names what is wrong and lists the configs (or rows) of which it is true; none may return a row.
+# Each query checks one invariant and lists the configs (or rows) that violate it; none should return a row.
 CHECKS = {
     "the counters differ from the outputs": """
         SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (

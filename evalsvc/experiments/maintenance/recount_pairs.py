@@ -1,4 +1,4 @@
-"""Work out comparisons, evidence and looks of an experiment again from its single scores, and say where they differ."""
+"""Recompute comparisons, evidence and interim analyses of an experiment from its scores, and report differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write comparisons, evidence and looks of experiments anew where they differ from the scores."""
+"""Rewrite comparisons, evidence and interim analyses of experiments where they differ from the scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mend_all(*, account_id: int | None = None, experiment_id: int | None = None)
 
 
 def mend(*, account_id: int, experiment_id: int) -> int:
-    """Count one experiment to its last answer and write anew what differs; return how many differences there were."""
+    """Count one experiment to its last answer and rewrite what differs; return the number of differences."""
     with account_scope(account_id):
         lock_planner(experiment_id, wait=True)
         plan = find_locked_plan(account_id, experiment_id)

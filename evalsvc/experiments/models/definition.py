@@ -104,13 +104,13 @@ class ExperimentPlan(TenantModel):
 
     @property
     def shard_ends(self) -> tuple[int, ...]:
-        """Return where each shard ends: slices of the permutation whose lengths differ by at most one."""
+        """Return the end of each shard: slices of the permutation with lengths that differ by at most one."""
         n, parts = self.run_length, min(self.num_shards, self.run_length)
         return tuple(n * (i + 1) // parts for i in range(parts))
 
     @property
     def run_length(self) -> int:
-        """Return how many examples each config is asked; estimates speak of all `n_examples`."""
+        """Return how many examples each config answers; estimates refer to all `n_examples`."""
         return self.n_examples if self.limit is None else self.limit
 
     def pause_after(self, position: int) -> int | None:
@@ -217,7 +217,7 @@ class Config(TenantModel):
 
     @property
     def is_in_race(self) -> bool:
-        """Return whether it stands for itself against the others: it runs, has answered all, has won, or only waits."""
+        """Return whether it competes with the others: it runs, is completed, has won, or is only paused."""
         if self.state == Config.State.STOPPED:
             return self.stop_reason in (Config.StopReason.DECIDED, Config.StopReason.PAUSE)
         return self.state in (Config.State.RUNNING, Config.State.COMPLETED)

@@ -1,4 +1,4 @@
-"""Retries: what failed and is asked or scored again. Its units of work are numbered from `RETRIES_FROM` on."""
+"""Retries: failed outputs and scores that are requested again. Their work units are numbered from `RETRIES_FROM`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ FINITE = {"gt": float("-inf"), "lt": float("inf")}
 
 
 def finite(column: str) -> Q:
-    """Return the condition that a column holds null or a finite number: NaN sorts above infinity."""
+    """Return the condition that a column is null or a finite number: NaN sorts above infinity."""
     return Q(**{column: None}) | Q(**{f"{column}__{side}": bound for side, bound in FINITE.items()})
 
 
@@ -60,7 +60,7 @@ class WorkUnit(TenantRow):
 
 
 class Output(TenantRow):
-    """What a config answered for one example, or why there is no answer. Once per config and position."""
+    """The answer of a config to one example, or the error. Unique by config and position."""
 
     class Status(models.TextChoices):
         OK = "ok", "OK"
@@ -152,15 +152,16 @@ class Score(TenantRow):
 
 
 class StageOutput(TenantRow):
-    """What one node of a pipeline answered to one question: asked once in an experiment, whoever needs it.
+    """The output of one pipeline node for one input: requested once per experiment, for all configs that need it.
 
-    Without an output it is a lease, which holds as long as that of the unit whose worker asks.
+    Without an output it is a lease, which expires with that of the unit that makes the request.
     """
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, db_index=False)
     key = models.CharField(max_length=64, help_text="Digest of the question, and of all that makes the answer.")
-    # Who asks, and pays: only its output counts the cost. No reference, for a config may go before the others.
+    # The config that makes the request and pays: only its output counts the cost. Not a foreign key, because that
+    # config can be deleted before the others.
     config_id = models.BigIntegerField()
     pos = models.PositiveIntegerField()
     unit_id = models.BigIntegerField()

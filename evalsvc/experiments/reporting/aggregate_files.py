@@ -1,4 +1,4 @@
-"""An aggregate as a CSV file, ready to plot: a column for each name that was asked by, then the numbers."""
+"""An aggregate as a CSV file for plotting: one column for each grouping name, then the numbers."""
 
 from __future__ import annotations
 

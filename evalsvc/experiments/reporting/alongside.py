@@ -1,4 +1,4 @@
-"""What a planned experiment and the history of the same evaluator say beside each other, each under its name."""
+"""The estimates of a planned experiment next to the history of the same evaluator, each under its name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFERENCE = ("lower", "median", "upper", "alpha", "n", "of", "method", "warnings
 
 @dataclass(frozen=True, slots=True)
 class RunningSide:
-    """The experiment of a request: the config that it names, or all that are live."""
+    """The experiment of a request: the config that it names, or all that are running or completed."""
 
     plan: ExperimentPlan
     configs: Sequence[Config]
@@ -51,7 +51,7 @@ class RunningSide:
 
 
 def side_of(*, account_id: int, experiment_id: int, config: str | None) -> RunningSide | None:
-    """Return what a planned experiment says beside a request that belongs to it; None for a passive one."""
+    """Return the planned experiment that a request belongs to; None for a passive one."""
     with account_scope(account_id):
         plans = ExperimentPlan.objects.select_related("experiment")
         plan = plans.filter(account_id=account_id, experiment_id=experiment_id).first()
@@ -75,15 +75,16 @@ def metrics_of(plan: ExperimentPlan) -> list[Metric]:
 
 
 def reads(metric: Metric, evaluator_id: str, profile_name: str) -> bool:
-    """Return whether a metric reads what this evaluator says under this profile."""
+    """Return whether a metric uses the results of this evaluator under this profile."""
     named = (metric.evaluator_id, metric.profile_name) == (evaluator_id, profile_name)
     return metric.source in EVALUATOR_SOURCES and named
 
 
 def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | None:
-    """Return the interval of the metric's own history before the experiment: the line that its configs are held to.
+    """Return the interval of the metric's own history before the experiment: the reference line of its configs.
 
-    Of what the metric is of, at the plan's level. None where no evaluator makes the metric, or nothing started yet.
+    It has the metric's estimand and the plan's level. None if no evaluator computes the metric, or the plan has not
+    started.
     """
     found = find_evaluator(metric.runs or "")
     if found is None or metric.evaluator_id is None or plan.started_at is None:

@@ -1,4 +1,4 @@
-"""What metrics say, by the component and the mode that they read."""
+"""Metric results grouped by the component and the mode that they read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ByComponent: TypeAlias = dict[str, dict[str, dict[str, T]]]
 
 
 def by_component(metrics: Iterable[Metric], said: Mapping[str, T]) -> ByComponent[T]:
-    """Order what is said of each metric by component, mode and metric; those of whole outputs are left out."""
+    """Group values of metrics by component, mode and metric; metrics of complete outputs are left out."""
     found: ByComponent[T] = {}
     for metric in metrics:
         if metric.component is not None and metric.name in said:

@@ -1,4 +1,4 @@
-"""What a label of an output is kept under, so that people who say the same by different ways replace each other."""
+"""The reference under which a label of an output is stored, so that labels from different pages replace each other."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _tallies(plans: Sequence[ExperimentPlan], configs: Mapping[int, Sequence[Con
 
 
 def _coming(plans: Sequence[ExperimentPlan], leaders: Mapping[int, Config | None]) -> Iterable[Any]:
-    """Name the leaders whose intervals follow the order of their scores."""
+    """Yield the leaders with intervals that depend on the order of their scores."""
     for plan in plans:
         leader, metric = leaders[plan.pk], primary_metric(plan)
         if leader is not None and leader.watermark < plan.n_examples and needs_series(metric):

@@ -1,4 +1,4 @@
-"""What a metric was before an experiment: the history of the same evaluator and profile, to hold configs to."""
+"""The history of a metric before an experiment, of the same evaluator and profile, as a reference for configs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _remembered: BoundedCache[tuple[int, int], References] = BoundedCache(MAX_REMEMB
 
 
 def reference_line(found: dict[str, Any] | None) -> float | None:
-    """Return where a line is drawn to hold configs to; None where the history is too short for an interval."""
+    """Return the value of the reference line for configs; None if the history is too short for an interval."""
     return None if found is None or found["lower"] is None else found["value"]
 
 
 def references_of(plan: ExperimentPlan) -> References:
-    """Return, by metric, the interval of its history before the experiment; None where there is no such history.
+    """Return, by metric, the interval of its history before the experiment, or None without such a history.
 
-    What lies before the start changes only when scores are deleted, so it is read once a minute.
+    The history before the start changes only when scores are deleted, so it is read once a minute.
     """
     key = (plan.pk, len(plan.metrics))
     if (known := _remembered.get(key)) is not None:

@@ -75,7 +75,7 @@ def _columns(plan: ExperimentPlan, wanted: OutputSelection) -> tuple[list[str], 
 
 
 def columns_of(metric: str) -> tuple[str, str]:
-    """Return the columns of a metric: its value and its error. One named as a column of the output is told apart."""
+    """Return the columns of a metric: its value and its error. A metric named like an output column gets a suffix."""
     name = f"{metric} (metric)" if metric in (*ORDER, *ON_REQUEST) else metric
     return name, f"{name}.error"
 

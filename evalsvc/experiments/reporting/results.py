@@ -245,5 +245,5 @@ def _example_out(example: Example | None, include: Sequence[str]) -> Mapping[str
 
 
 def score_out(score: Score) -> dict[str, object]:
-    """Return one score: a value, or an error, and what its evaluator said beside it."""
+    """Return one score: a value or an error, and the other results of its evaluator."""
     return {name: getattr(score, name) for name in SCORE_FACTS}

@@ -1,4 +1,4 @@
-"""Examples with what several configs answered, beside each other: where they differ, by slice, a page at a time."""
+"""Examples with the answers of several configs next to each other: by difference and by slice, in pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PART = part_of_example("metadata").replace("%s", "%(path)s")
 LABEL = label_sql("q.found", json="json")
 DIFFERING_FIRST = """coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,
   abs(p.value - p.other) DESC NULLS LAST, p.pos"""
-# The counts stand in each row, and in one without an example where none is like that: the pairs are read once.
+# The counts are repeated in each row, and in one without an example if none matches: the pairs are read once.
 PICKED = f"""
 SELECT counted.*, p.* FROM (SELECT {COUNTS} FROM paired p) counted LEFT JOIN LATERAL (
   SELECT e.key, e.position, e.input, e.expected, e.contexts, e.metadata, p.pos, p.other_pos, p.value, p.other
@@ -51,7 +51,7 @@ SAMPLED, MOST_KEYS, MOST_SLICES = 100, 20, 12
 
 @dataclass(frozen=True, slots=True)
 class ExampleSelection:
-    """Which examples are shown: by how the first did against the second, and of which slice."""
+    """Which examples to display: by how the first config compares with the second, and by slice."""
 
     show: Show = "all"
     by: str | None = None
@@ -88,9 +88,9 @@ class SideBySideExample:
 def compared_examples(
     first: ComparisonSide, second: ComparisonSide, wanted: ExampleSelection, others: Sequence[Config] = ()
 ) -> tuple[list[SideBySideExample], bool, dict[str, int]]:
-    """Return a page of examples, whether there are more, and how many of each kind that `show` names there are.
+    """Return a page of examples, whether there are more, and the number of examples of each kind that `show` names.
 
-    Those that differ come first. `others` are further configs of the first one's experiment, shown beside the two.
+    Examples that differ come first. `others` are further configs of the first one's experiment, displayed next to both.
     """
     facts = _facts(first, second)
     path = list(path_of(wanted.by)) if wanted.by else []
@@ -153,9 +153,9 @@ def path_of(name: str) -> tuple[str, ...]:
 
 
 def slices_between(first: ComparisonSide, second: ComparisonSide, by: str) -> dict[str, Any]:
-    """Return both configs in each slice with the difference, the first minus the second; all intervals hold together.
+    """Return both configs in each slice with the difference, first minus second; all intervals are valid jointly.
 
-    Both must have run over one dataset version; the second is the one that differences are counted from.
+    Both must have run on one dataset version; the second is the baseline of the differences.
     """
     topic = read_axes([by]).topic
     cluster_by = agreed_cluster(None, [first.plan.cluster_by, second.plan.cluster_by])

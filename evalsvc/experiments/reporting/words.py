@@ -1,4 +1,4 @@
-"""The words of boards and comparisons: every number says what it is about, new data before this set."""
+"""Texts for boards and comparisons: every number names what it covers, new data before this dataset."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def joint_words(level: float, n: int) -> str:
-    """Return why an interval is at a higher level than was asked for: so that several hold together."""
+    """Return why an interval has a higher level than requested: so that several are valid jointly."""
     return f"so that all {n} comparisons hold together at {level_text(level)}" if n > 1 else ""
 
 
 def covers_words(view: Mapping[str, Any]) -> str:
-    """Return what an interval is about and when it may be read."""
+    """Return what an interval covers and when it is valid."""
     shown = headline(view)
     name = "mean on " if view["mean"] else ""
     return f"{name}{shown['covers']}, {shown['safe']}, {level_text(view['level'])}"
 
 
 def watched_words(shown: Mapping[str, Any]) -> str:
-    """Return of a headline what its interval is about and when it may be read; nothing where there is none."""
+    """Return what the interval of a headline covers and when it is valid; empty without an interval."""
     return f"for {shown['covers']}, {shown['safe']}" if shown["lower"] is not None else ""
 
 
 def quantile_words(view: Mapping[str, Any]) -> list[str]:
-    """Return what latencies and costs are read by, beside their mean: a bound that few scores cannot give takes more."""
+    """Return the quantiles displayed next to the mean of latencies and costs; with few scores a bound is missing."""
     return [_quantile_words(one) for one in view["quantiles"] or ()]
 
 
@@ -97,7 +97,7 @@ def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
 
 
 def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] | None) -> str:
-    """Say beneath a metric's name how to read it: where lower is better, whether it was added later, what it was."""
+    """Return the note below a metric's name: whether lower is better, whether it was added later, and its history."""
     added = "added later: one look" if metric.get("addition") else ""
     lower = "" if metric.get("higher_is_better", True) else "lower is better"
     before = before_words(reference, is_binary=bool(metric.get("binary")))
@@ -132,7 +132,7 @@ MOST_LEVEL = 3
 
 
 def leads(is_settled: bool | None, state: str, *, is_level: bool = False) -> str:
-    """Return what leading means: so far while it runs, else in the end; of several with one value, that they are level."""
+    """Return what leading means: so far while it runs, otherwise at the end; or that several configs are tied."""
     if is_level:
         return LEVEL.get(state, "level so far")
     return "leader" if is_settled is not False else LED.get(state, "leader so far, not settled")
@@ -170,13 +170,13 @@ def difference_words(found: Mapping[str, Any]) -> str:
 
 
 def look_words(found: Mapping[str, object]) -> str:
-    """Return when the interval may be read, and among how many comparisons."""
+    """Return when the interval is valid, and among how many comparisons."""
     n = found["n_comparisons"]
     return f"{found['label']}, {n} comparison{'' if n == 1 else 's'}"
 
 
 def outlook_words(found: Mapping[str, Any]) -> str:
-    """Return what it would take to be sure, or why nobody can be."""
+    """Return how many more examples a verdict would take, or why it cannot be reached."""
     if found["word"] is None:
         return ONE_LOOK_ONLY.format(why=untold_words(found))
     if found["word"] != MAY_BE_CHANCE or found["rests_on"] is None:
@@ -190,7 +190,7 @@ def outlook_words(found: Mapping[str, Any]) -> str:
 
 
 def untold_words(found: Mapping[str, Any]) -> str:
-    """Return why a comparison has no word."""
+    """Return why a comparison lacks a verdict."""
     return UNTOLD.get(found["reason"] or "", UNTOLD["no_range"])
 
 

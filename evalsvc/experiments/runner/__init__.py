@@ -1,1 +1,1 @@
-"""The scheduler and the work on a unit: ask, score, write."""
+"""The scheduler and the processing of a unit: query, score, record."""

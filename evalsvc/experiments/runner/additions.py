@@ -25,7 +25,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
 MAX_IN_ALL = 100
-# As many outputs as a worker scores in about a second, or asks a judge about side by side.
+# As many outputs as a worker scores in about a second, or sends to a judge in parallel.
 UNIT_SIZE, JUDGED_UNIT_SIZE = 100, 8
 
 
@@ -45,10 +45,11 @@ def add_metrics(
     wanted: Sequence[Mapping[str, object]],
     actor: str,
 ) -> tuple[ExperimentPlan, bool]:
-    """Add metrics to the outputs that are there, and to those that will come; say whether any of them is new.
+    """Add metrics to the existing outputs and to later ones; return the plan, and whether any metric is new.
 
-    States, the primary metric and every decision stay as they are. One that was added before in the same words is
-    there already; a name that stands for anything else is refused. Raises Invalid, with pointers into `/metrics`.
+    States, the primary metric and all decisions stay as they are. A metric that was added before with the same
+    definition is accepted; a name that is used for another metric is refused. Raises Invalid, with pointers into
+    `/metrics`.
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id, lock=True)
@@ -145,10 +146,10 @@ class ReceivedScores:
 def post_scores(
     *, account: Account, experiment_id: int, name: str, scores: Sequence[Mapping[str, Any]]
 ) -> ReceivedScores:
-    """Record the caller's numbers for a metric that was added with the source `client`, each output's once.
+    """Record the caller's scores for a metric that was added with the source `client`, once for each output.
 
-    What is no finite number within the metric's range becomes the error that it would have become during the run.
-    Raises Invalid, with pointers, for a metric that takes no numbers and for outputs that are not the experiment's.
+    A value that is not a finite number within the metric's range becomes the same error as during the run. Raises
+    Invalid, with pointers, for a metric that does not take scores from callers and for outputs of other experiments.
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id)

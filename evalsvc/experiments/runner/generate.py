@@ -1,4 +1,4 @@
-"""Ask a config for one output. Whatever goes wrong has a type; only what is worth another try is tried again."""
+"""Request one output from a config. Each failure has a type; only transient failures are retried."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evalsvc.outbound.failures import OutboundFailed
 
 MAX_CALLS = 3
 FIRST_PAUSE_SECONDS = 0.25
-# Longer than this a unit is given back: the next turn is for the lowest positions, whoever waits for it.
+# A unit that has to wait longer is released: the next turn goes to the lowest positions that wait.
 SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.02, 0.1
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_OUTPUT_CHARS = 200_000
@@ -60,7 +60,7 @@ class Produced:
 
 
 class Postponed(Exception):
-    """It is not this config's turn; ask again after so many seconds. `was_refused` when the endpoint itself said so."""
+    """The config cannot be queried now; retry after `seconds`. `was_refused` is true if the endpoint itself refused."""
 
     def __init__(self, seconds: float, *, was_refused: bool = False) -> None:
         super().__init__(f"{seconds:.1f} s")
@@ -69,7 +69,7 @@ class Postponed(Exception):
 
 
 class MustStop(Exception):
-    """No example of this config can be answered until somebody changes something."""
+    """No example of this config can be answered until its setup is changed."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -79,7 +79,7 @@ class MustStop(Exception):
 
 @dataclass(slots=True)
 class AskedConfig:
-    """One config as a worker asks it: its parameters, and the connections it has looked up."""
+    """A config as a worker queries it: its parameters, and cached connections."""
 
     account_id: int
     kind: str
@@ -97,10 +97,9 @@ class AskedConfig:
 
 
 def produce(asking: AskedConfig, example: Mapping[str, object]) -> Produced:
-    """Ask for one output, again after a pause when a failure may pass.
+    """Request one output, again after a pause when a failure is transient.
 
-    Raises Postponed when a limit or a 429 says to come back later, and MustStop when the config as a whole cannot go
-    on.
+    Raises RetryLater when a limit or a 429 requires a pause, and MustStop when the config as a whole cannot continue.
     """
     query = _ask_chat if asking.kind == "chat" else _ask_http
     billed = Produced()
@@ -191,13 +190,13 @@ def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
 
 
 def connections_in(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the connections whose keys the headers of an application name, in a fixed order."""
+    """Return the connections that the headers of an application take keys from, in a fixed order."""
     templates = parameters.get("headers", {})
     return sorted({ref.strip() for value in templates.values() for ref in _secret.findall(value)})
 
 
 def _without(value: Any, secrets: Collection[str]) -> Any:
-    """Take out keys that the application repeats: whoever may read outputs may not read those."""
+    """Remove keys that the application repeats: readers of outputs are not allowed to read those."""
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, "…")
@@ -245,7 +244,7 @@ def _bad_status(status: int, retry_after: str | None) -> CallFailed:
 
 
 def storable(value: object) -> Any:
-    """Return a value that PostgreSQL can hold as JSON: no NUL, no half of a surrogate pair, not endless.
+    """Return a value that PostgreSQL can store as JSON: without NUL or lone surrogates, and of limited length.
 
     It must not be nested deeper than `is_too_deep` allows.
     """

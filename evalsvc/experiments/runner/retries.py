@@ -1,4 +1,4 @@
-"""Retries as workers see them: what of a unit is still to be asked, and which metrics are to be scored again."""
+"""Retries as workers process them: which outputs of a unit to request again, and which metrics to score again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def retry_task(unit: Unit) -> RetryTask:
 
 
 def is_scored_by(metric: Metric, addition: int) -> bool:
-    """Return whether units of this number score a metric: a retry all but those whose numbers the caller sends later."""
+    """Return whether units of this number score a metric; a retry excludes added metrics that the caller scores."""
     if not is_retry(addition):
         return metric.addition == addition
     return not metric.addition or metric.source != CLIENT
@@ -60,14 +60,14 @@ def failed_metrics(unit: Unit, task: RetryTask) -> dict[int, set[str]]:
 
 
 def to_score(unit: Unit, task: RetryTask, outputs: Mapping[int, Output]) -> list[Output]:
-    """Return the outputs whose scores this retry is still to bring."""
+    """Return the outputs that this retry still has to score."""
     if task.what == Retry.What.OUTPUTS:
         return [row for row in outputs.values() if task.is_done(row) and not row.scored]
     return [row for row in outputs.values() if not task.is_done(row)]
 
 
 def given_up(exc: Postponed | MustStop) -> Produced:
-    """Return the error that an output ends with whose config cannot be asked now: a retry stops no config."""
+    """Return the error of an output when its config cannot be queried: a retry does not stop a config."""
     if isinstance(exc, Postponed):
         message = "The endpoint has answered 429 again and again."
         return Produced("error", error_type="rate_limited", error_message=message)

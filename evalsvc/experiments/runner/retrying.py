@@ -1,4 +1,4 @@
-"""Order a retry: what has failed is asked for or scored again, by workers or by the caller's own code."""
+"""Order a retry: failed outputs or scores are requested again, from workers or from the caller's own code."""
 
 from __future__ import annotations
 

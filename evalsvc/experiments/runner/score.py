@@ -55,10 +55,10 @@ def scores_of(
 ) -> list[Row]:
     """Score one output with every metric.
 
-    `example` and `output` are rows as the tables hold them (`output["output"]` by component). `pointers` is the plan's
-    mapping, which those of the metrics overrule field by field. A failed output gets an error for each metric, so that
-    n and the number of failures add up; so does every output for a metric of `stopped`, which says why. `account_id` is
-    whose judges metrics may ask; without it those that need one fail.
+    `example` and `output` are rows as stored (`output["output"]` by component). `pointers` is the plan's mapping, which
+    the mappings of the metrics override field by field. A failed output gets an error for each metric, so that n and
+    the number of failures add up; so does every output for a metric in `stopped`, which maps metrics to reasons.
+    Metrics use the judges of `account_id`; without it, metrics that need a judge fail.
     """
     pos = output["pos"]
     message = output.get("error_message") or "There is no output."
@@ -161,7 +161,7 @@ class ViewOf:
             part = integrated_part(self.example, whole, component)
         if isinstance(part, NoPart):
             return part
-        # The plan says where the final answer lies; within a component that leads nowhere, or elsewhere.
+        # The plan's pointers locate the final answer; within a component they would find nothing, or another value.
         pointers = {name: pointer for name, pointer in self.pointers.items() if not is_of_answer(pointer)}
         return VerdictOf(part.example, self.example, part.components, pointers, self.account_id)
 
@@ -186,12 +186,12 @@ class VerdictOf:
         self._known: dict[tuple[str, str, int | None, str, Pointers], Verdict] = {}
 
     def __call__(self, metric: Metric) -> Verdict:
-        """Return what the metric's evaluator says."""
+        """Return the verdict of the metric's evaluator."""
         mapping = tuple(sorted({**self.pointers, **(metric.sample or {})}.items()))
         revision = f"{metric.profile_name}:{metric.profile_revision}"
         key = (metric.evaluator_id or "", revision, metric.k, metric.explain_strategy, mapping)
         if key in self._known:
-            # Paid for by the metric that asked first.
+            # The first metric that needed it has paid.
             return replace(self._known[key], extra=at_no_cost(self._known[key].extra))
         self._known[key] = self._run(metric, mapping)
         return self._known[key]
@@ -232,7 +232,7 @@ def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None
     if lost := [mapped.lost[name] for name in dict.fromkeys(family.reads(settings)) if name in mapped.lost]:
         return refused(UNMAPPED, " ".join(dict.fromkeys(lost)))
     if family.unread_fields(mapped.sample, settings):
-        return None  # said in the same words as everywhere else
+        return None  # reported with the same message as elsewhere
     lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
     if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
         return None
@@ -249,27 +249,27 @@ def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_beside(verdict)}
     if not metric.in_history:
         return row
-    # What the evaluator itself said belongs in its history, whatever the metric makes of it.
+    # The history stores the evaluator's own result, not the value that the metric derives from it.
     said = {name: getattr(metric, name) for name in ("evaluator_id", "profile_name", "profile_revision")}
     return row | said | {"ranking": verdict.score}
 
 
 def _beside(verdict: Verdict) -> Row:
-    """Return what an evaluator told besides its number: where it looked, how it got there, and what its judge cost."""
+    """Return the evaluator's results other than its number: spans, extra data and the cost of its judge."""
     cost = judge_cost(verdict.extra)
     extra = dict(verdict.extra) if verdict.extra else None
     return {"spans": verdict.spans, "extra": extra, "judge_cost": cost if cost is None else _plain(cost)}
 
 
 def judge_cost(extra: Mapping[str, object] | None) -> float | None:
-    """Return what asking the judge has cost; None where none was asked, or its prices are not known."""
+    """Return the cost of the judge; None if none was used, or its prices are unknown."""
     judge = (extra or {}).get("judge")
     cost = judge.get("cost") if isinstance(judge, Mapping) else None
     return float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
 
 
 def at_no_cost(extra: Mapping[str, Any] | None) -> Mapping[str, object] | None:
-    """Return what a run says beside its score when it is read again: its judge was asked once."""
+    """Return the extra data of a reused run without its judge cost: the judge was queried once."""
     if judge_cost(extra) is None:
         return extra
     return {**(extra or {}), "judge": {**(extra or {})["judge"], "cost": 0.0}}

@@ -1,4 +1,4 @@
-"""Database calls of a running experiment: claim, lease, record, keep alive. Nearly all are one round trip."""
+"""Database calls of a running experiment: claim, lease, record, extend leases. Nearly all take one round trip."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The results of a worker's unit, to be recorded. `close` says whether to `keep` or `release` the lease."""
+    """The results of a worker's unit, to be recorded. `close` is `keep` or `release`, and applies to the lease."""
 
     unit: Unit
     outputs: Sequence[Mapping[str, Any]] = ()
@@ -46,7 +46,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The result of recording: the positions that were new, and where the config stands now."""
+    """The result of a recording: the new positions, and the current state of the config."""
 
     accepted: list[int]
     config_epoch: int | None
@@ -89,9 +89,9 @@ def record_unit(
     close: str,
     lease_seconds: float,
 ) -> Recorded:
-    """Record outputs and scores of a unit in one transaction, and `keep` or `release` its lease, as `close` says.
+    """Record outputs and scores of a unit in one transaction, and retain or release its lease, as `close` requires.
 
-    Nothing is recorded when the lease has passed to another worker, nor for a position that has an output already.
+    Nothing is recorded if the lease has passed to another worker, nor for a position that already has an output.
     """
     values = [account_id, unit_id, token, _json(outputs), _json(scores), close, lease_seconds]
     sql = "SELECT * FROM record_unit(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s)"
@@ -165,7 +165,7 @@ def record_added_scores(
 
 @dataclass(frozen=True, slots=True)
 class HeldStage:
-    """A question to a node: its answer, or who asks it now."""
+    """A question to a node: its answer, or the unit that requests it now."""
 
     id: int
     unit_id: int
@@ -179,9 +179,9 @@ class HeldStage:
 
 
 def take_stage(unit: Unit, *, key: str, pos: int) -> HeldStage | None:
-    """Return the answer of a stage, or its lease, which is the unit's where that names its token.
+    """Return the answer of a stage, or its lease, which belongs to the unit if it has the unit's token.
 
-    None where it went away at this very moment; then ask again.
+    None if the stage was deleted in the meantime; then call again.
     """
     sql = f"SELECT {STAGE_COLUMNS} FROM take_stage(%s, %s, %s, %s, %s, %s, %s)"  # noqa: S608
     values = [unit.account_id, unit.experiment_id, key, unit.config_id, pos, unit.id, unit.token]
@@ -194,7 +194,7 @@ def take_stage(unit: Unit, *, key: str, pos: int) -> HeldStage | None:
 
 
 def answer_stage(unit: Unit, *, id: int, output: Mapping[str, object], measured: Sequence[float | None]) -> bool:
-    """Keep the answer of a stage, with latency, tokens in and out, and cost; False where the lease has passed on."""
+    """Store the answer of a stage with latency, tokens in and out, and cost; False if the lease has passed on."""
     sql = "SELECT answer_stage(%s, %s, %s, %s::jsonb, %s::float8, %s::int, %s::int, %s::float8)"
     values = [unit.account_id, id, unit.token, orjson.dumps(output).decode(), *measured]
     return bool(_rows(APP, sql, values)[0][0])
@@ -238,7 +238,7 @@ def has_claimable_work() -> bool:
 
 def unsettled_experiments(*, most_ended: int = 50) -> list[tuple[int, int]]:
     """List (account, experiment) of running experiments, and of some that have ended but are not fully counted."""
-    # The ended ones at random: otherwise those that stay uncounted could keep the others out of the list.
+    # Ended ones at random: otherwise those that stay uncounted could crowd the others out of the list.
     sql = """
     SELECT account_id, experiment_id FROM experiments_experimentplan WHERE state = 'running'
     UNION ALL (
@@ -249,7 +249,7 @@ def unsettled_experiments(*, most_ended: int = 50) -> list[tuple[int, int]]:
 
 
 def _rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:
-    # psycopg directly: a cursor of Django cannot ask for a prepared statement.
+    # psycopg directly: a Django cursor cannot request a prepared statement.
     wrapper = connections[alias]
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors:

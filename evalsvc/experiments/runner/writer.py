@@ -1,7 +1,7 @@
-"""Writes what the unit runners of one scheduler have finished: all that waits goes into one transaction.
+"""Writes the outcomes of one scheduler's unit runners: all that wait are written in one transaction.
 
-A runner hands its outcome over and asks the next query; a future tells the scheduler the result. There is no delay: an
-outcome that comes while nothing is written is written at once. See docs/adr/0039-outcomes-in-groups.md.
+A runner submits its outcome and sends the next query; a future gives the scheduler the result. An outcome that arrives
+while nothing is being written is written without delay. See docs/adr/0039-outcomes-in-groups.md.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Writer:
             if isinstance(exc, Error) and not is_refusal(exc):
                 raise
             # Without the message: it may quote an output.
-            log.warning("%d outcomes were refused together, each is tried alone: %s", len(outcomes), type(exc).__name__)
+            log.warning("%d outcomes refused as a group, retrying each alone: %s", len(outcomes), type(exc).__name__)
             return nothing
 
     def _write_alone(self, outcome: Outcome, future: Future[Recorded]) -> None:
@@ -139,7 +139,7 @@ def persistently(write: Callable[[], T]) -> T:
             n_failed += 1
             if n_failed == TRIES or is_refusal(exc):
                 raise
-            log.warning("the database did not take the outputs; trying again")
+            log.warning("outputs not written: database error; retrying")
             time.sleep(min(FIRST_PAUSE_SECONDS * 2 ** (n_failed - 1), LONGEST_PAUSE_SECONDS))
 
 

@@ -56,7 +56,7 @@ class HistorySubject:
 
 
 def find_history(account: Account, epoch: str | None, body: GateBody, wanted: GateHistory) -> HistorySubject:
-    """Read the history that a body names; Invalid for what is not there, or cannot be asked of a history."""
+    """Load the history that a body names; raises Invalid if it does not exist or the body does not apply to it."""
     _check(body)
     asked = {name: getattr(wanted, name) for name in ("scope", "since", "include_experiments")}
     ask, errors = read_ask({"strategy": "full-history", **asked}, "/history")
@@ -67,7 +67,7 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
     (history,) = read_scoped(account.pk, [(evaluator_id, profile_name)], window)
     rows = {of: interval_values(history, of, ask.most) for of in OF}
     scores, passes = (_oldest_first(np.asarray(rows[of].values)) for of in ("score", "pass"))
-    # What nobody judged has a score and no verdict: to pass, it must count as failed.
+    # An entry without a verdict has a score: for the pass rate it must count as failed.
     passes = replace(passes, candidate=np.append(passes.candidate, [math.nan] * rows["pass"].n_no_verdict))
     return HistorySubject(evaluator_id, profile_name, run, ask, scores, passes, rows["pass"].n_no_verdict)
 

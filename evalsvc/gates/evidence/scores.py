@@ -47,9 +47,10 @@ class GateScores:
 def scores_of_gate(
     subject: GateSubject, metric: Metric, *, watched: bool, clusters: Clusters | None = None
 ) -> GateScores:
-    """Return the scores of one config. At one look, what was never asked is missing; while watched, it is not there.
+    """Return the scores of one config.
 
-    What is watched goes by first answers: a failure that was weighed once is not asked again until it comes out better.
+    In a fixed-sample gate, an example without an answer is missing; in an anytime-valid gate it is left out.
+    Anytime-valid gates use first answers: a failure that was counted once cannot be retried until it comes out better.
     """
     scored = _scored_upto(subject, metric, watched)
     upto = scored if watched else subject.plan.run_length
@@ -102,7 +103,7 @@ def pair_facts(
     is_behind = baseline.is_going or scored[1] < baseline.config.watermark
     if watched and is_behind and not is_one_run:
         raise Invalid(FieldError("/looks", "The baseline is still being scored: pairs would come in no fixed order."))
-    # What the baseline will not be asked any more is missing there, and no end of the pairs.
+    # Examples that the baseline will not answer any more count as missing, and do not end the pairs.
     ends = [scored[0] if watched else candidate.plan.run_length, scored[1] if is_behind else baseline.plan.run_length]
     facts = facts_of(candidate.side(metrics[0]), baseline.side(metrics[1]))
     first, second = [min(ends)] * 2 if is_one_run else ends
@@ -120,7 +121,7 @@ def _scored_upto(subject: GateSubject, metric: Metric, watched: bool) -> int:
 
 
 def _clusters_at(rows: Sequence[Sequence[Any]], at: int, clusters: Clusters | None) -> NDArray[np.int_] | None:
-    """Return the cluster of each row, whose place in the candidate's order stands in a column."""
+    """Return the cluster of each row; column `at` contains its position in the candidate's order."""
     return None if clusters is None else clusters.of[np.array([row[at] for row in rows], dtype=np.int_)]
 
 

@@ -37,7 +37,7 @@ class GateSubject:
 
     @property
     def n_left(self) -> int:
-        """Return how many of its examples have not been asked, or not been finished."""
+        """Return how many of its examples have not been sent, or not been finished."""
         return max(0, self.plan.run_length - self.config.watermark)
 
     def metric(self, name: str, pointer: str) -> Metric:
@@ -119,10 +119,10 @@ def metric_of_both(
 
 
 def check_looks(subjects: list[GateSubject], *, watched: bool) -> None:
-    """Refuse one look at what is still under way: whoever may look again has not looked once.
+    """Refuse a fixed-sample gate while answers are to come: repeated looks would invalidate its error rate.
 
-    While watched, the baseline must not move under the candidate, but in the same experiment, where both see the same
-    examples in the same order.
+    In an anytime-valid gate, the baseline must not change during the candidate's run, except in the same experiment,
+    where both see the same examples in the same order.
     """
     for one in subjects:
         if one.is_going and not watched:
@@ -141,9 +141,9 @@ def check_looks(subjects: list[GateSubject], *, watched: bool) -> None:
 
 
 def cluster_of_gate(body: GateBody, subjects: list[GateSubject]) -> str | None:
-    """Return by what the examples of a gate are clustered: as it asks, or as the plans say; Invalid where it cannot be.
+    """Return the cluster field of a gate, from the body or from the plans; raises Invalid if it does not apply.
 
-    What covers this set needs no clusters: all of it was seen, or what the rest leaves possible.
+    A gate on this dataset needs no clusters: all of it was seen, or the bounds cover the missing examples.
     """
     if body.covers == "this_set":
         if body.cluster_by is not None:

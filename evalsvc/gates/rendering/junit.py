@@ -9,7 +9,7 @@ from datetime import UTC
 from evalsvc.gates.answers import GateOut, Regression, RuleResult
 from evalsvc.gates.words import ends_words, number_words, rule_name
 
-# What XML 1.0 cannot say, however it is written.
+# Characters that XML 1.0 cannot represent, not even escaped.
 _unsayable = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # A gate without any number has not judged; that is trouble, and no failed test.
 TROUBLE = ("no_examples",)
@@ -43,7 +43,7 @@ def _case(suite: ET.Element, name: str, rule: RuleResult, regressions: list[Regr
     trouble = _is_trouble(rule)
     kind = rule.reason if trouble and rule.reason else rule.outcome
     found = ET.SubElement(case, "error" if trouble else "failure", {"message": _clean(rule.says), "type": kind})
-    # Its message says why; here is where.
+    # The message gives the reason; the text lists the examples.
     lines = [_line(one) for one in regressions[:MOST_REGRESSIONS]] if rule.n_improved is not None else []
     found.text = _clean("\n".join(["Where the candidate is worse:", *lines]) if lines else ends_words(rule))
 

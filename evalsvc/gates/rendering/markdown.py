@@ -1,7 +1,7 @@
-"""A gate as Markdown for a pull request: the decision first, then why, then what would settle it.
+"""A gate as Markdown for a pull request: the decision first, then the reason, then what would settle it.
 
-Names, inputs and outputs are other people's text. In a sentence each character that Markdown or HTML could read as its
-own is escaped; longer texts stand in code, within a fence that is longer than any in them.
+Names, inputs and outputs are untrusted text. In a sentence each character that Markdown or HTML could interpret is
+escaped; longer texts are in code blocks, with a fence that is longer than any in the text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def gate_markdown(gate: GateOut) -> str:
 
 
 def escaped_text(text: str) -> str:
-    """Return somebody's text so that it is shown as it is, within a line or a cell of a table."""
+    """Escape untrusted text so that it is displayed literally, within a line or a table cell."""
     return _special.sub(_escaped, _unseen.sub("", " ".join(text.split())))
 
 

@@ -202,7 +202,7 @@ class ConnectionView(AccountView):
 class ConnectionTestView(AccountView):
     """A test call, for the button on the connection's page."""
 
-    # The call waits for another server, and no transaction may be open for so long.
+    # The call waits for another server, and a transaction must not be open that long.
     scoped = False
 
     @extend_schema(operation_id="test_connection", tags=["connections"], request=None, responses=answers_with(TrialOut))

@@ -66,7 +66,7 @@ class RotateWebhookSecretView(AccountView):
         """Make a secret and answer with it, this once. For 24 hours requests carry the old signature beside the new."""
         row, plain = rotate_webhook_secret(account=self.account, now=timezone.now(), actor=self.caller.actor)
         if self.claim is not None:
-            # A kept answer would be the secret in plain text.
+            # A stored idempotent response would contain the secret in plain text.
             release_claim(self.claim)
             self.claim = None
         return Response(NewWebhookSecret(webhook_secret=shape_of(row, NewWebhookSecretOut, secret=plain)), status=201)

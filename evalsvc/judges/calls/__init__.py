@@ -1,1 +1,1 @@
-"""One call to an endpoint: sent, read, counted, and what a test of a connection says."""
+"""Calls to an endpoint: sending, parsing responses, counting, and connection tests."""

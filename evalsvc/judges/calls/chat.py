@@ -38,9 +38,10 @@ RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n"))
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. `cost` is None where prices are not known; `finish_reason` `length` says that `text` was cut.
+    """The model's response.
 
-    `logprobs` is as it came. `is_estimated`: the endpoint did not say what it used, so tokens and cost are estimates.
+    `cost` is None if prices are unknown; `finish_reason` `length` means that `text` was truncated. `logprobs` is the
+    endpoint's unmodified value. `is_estimated`: the endpoint reported no usage, so tokens and cost are estimates.
     """
 
     text: str
@@ -63,12 +64,12 @@ async def complete(
     deadline_seconds: float | None = None,
     reads_tool: bool = False,
 ) -> Completion:
-    """Ask once and return the answer, or raise CallFailed.
+    """Make one attempt and return the completion, or raise CallFailed.
 
-    The deadline is the connection's timeout or `deadline_seconds`, whichever is sooner, and covers the whole call. The
-    call is not counted here: `limits.acquire_call` comes before and `limits.release_call` after (`counted.ask` does
-    both); a 429 is told to all workers. With `reads_tool` the arguments of a tool call are the answer, where the model
-    called one.
+    The deadline is the connection's timeout or `deadline_seconds`, whichever is sooner, and covers the complete call.
+    The call is not counted here: callers run `limits.acquire_call` before and `limits.release_call` after
+    (`counted.complete_within_limits` does both); a 429 is shared with all workers. With `reads_tool` the arguments of a
+    tool call are the text, if the model made one.
     """
     asked = model or connection.model
     if set(parameters or {}) & RESERVED:

@@ -1,4 +1,4 @@
-"""A counted call: the limits are asked first, and told afterwards what was used."""
+"""Counted calls: limits are acquired before the call and settled with the actual usage after it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ async def ask(
     reads_tool: bool = False,
     is_watched: bool = False,
 ) -> Completion:
-    """Make one call within the connection's limits; it does not wait for them.
+    """Make one call within the connection's limits, and do not wait for them.
 
-    Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` when the limits do not let it
-    through yet, `budget_exhausted` when the day's money does not hold it. Nothing has been sent then. The breaker
-    looks after calls that are watched.
+    Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` if the limits do not allow the call
+    yet, `budget_exhausted` if the daily budget does not cover it. In both cases nothing has been sent. The circuit
+    breaker applies to calls with `is_watched`.
     """
     asked, tokens = model or connection.model, estimated_tokens(messages, parameters)
 
@@ -48,7 +48,7 @@ async def ask(
 
 
 class Billable(Protocol):
-    """An answer that says what it used."""
+    """A result that reports its usage."""
 
     @property
     def input_tokens(self) -> int:
@@ -67,7 +67,7 @@ class Billable(Protocol):
 
     @property
     def is_estimated(self) -> bool:
-        """Whether the endpoint did not say what it used."""
+        """Whether the endpoint reported no usage."""
         ...
 
 
@@ -83,9 +83,9 @@ async def call_within_limits(
     call: Callable[[float], Awaitable[B]],
     is_watched: bool = False,
 ) -> B:
-    """Make a call of up to `tokens` tokens within the limits of what `limited_as` names, as `ask` does.
+    """Make a call of up to `tokens` tokens within the limits of `limited_as`, as `complete_within_limits` does.
 
-    `call` is given its seconds. Whoever is cancelled meanwhile has the call settled as one that was left.
+    `call` gets its timeout in seconds. If the caller is cancelled meanwhile, the call is settled as an abandoned one.
     """
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
     reservation = await limits.acquire_call(
@@ -108,14 +108,14 @@ async def call_within_limits(
             reservation,
             used_tokens=told.input_tokens + told.output_tokens if told else tokens,
             used_cost=_owed(connection, told, tokens),
-            # What was not sent says nothing of the endpoint.
+            # A call that was not sent reveals nothing about the endpoint.
             failed=failed if failed is not None and failed.latency_ms > 0 else None,
             succeeded=used is not None,
         )
 
 
 def _owed(connection: ConnectionFacts, used: Billable | CallFailed | None, tokens: int) -> float | None:
-    # Nobody knows what a call costs that was left while the endpoint worked: all that was reserved stays spent.
+    # The cost of a call that was abandoned while the endpoint worked is unknown: the full reservation stays spent.
     if used is None or (isinstance(used, CallFailed) and used.code == TIMEOUT):
         return limits.estimated_cost(connection, tokens)
     return used.cost

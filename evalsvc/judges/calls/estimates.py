@@ -1,4 +1,4 @@
-"""How many tokens a call takes, where nobody has counted them: before it is made, and after an answer without usage."""
+"""Token estimates, for calls before they are made and for responses that report no usage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def expected_usage(
 
 
 def estimated_tokens(messages: Sequence[Mapping[str, object]], parameters: Mapping[str, object] | None = None) -> int:
-    """Return how many tokens a call may need: its text, and the longest answer it asks for."""
+    """Return how many tokens a call can use: its text plus the longest response it allows."""
     expected = expected_usage(messages, parameters)
     return expected.input_tokens + expected.longest_answer
 

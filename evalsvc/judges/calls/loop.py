@@ -1,6 +1,6 @@
-"""One event loop in the background of a process: for callers in threads that wait for a coroutine.
+"""Background event loop of a process, for callers in threads that wait for a coroutine.
 
-It starts with its first use and ends with the process. What asks judges in great numbers brings a loop of its own.
+It starts at its first use and ends with the process. Code that makes many judge calls runs its own loop.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Background:
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
         while not self._is_ending:
-            # A task's SystemExit is for whoever waits for the task; asyncio would end the others with it.
+            # A task's SystemExit is for the code that awaits the task; asyncio would end the other tasks with it.
             with suppress(SystemExit, KeyboardInterrupt):
                 self.loop.run_forever()
         left = asyncio.all_tasks(self.loop)
@@ -83,9 +83,9 @@ def stop_loop() -> None:
 
 
 def run(coroutine: Coroutine[object, None, T]) -> T:
-    """Wait in this thread for a coroutine; its exceptions are raised here, and an interrupt here cancels it.
+    """Run a coroutine and wait for it in this thread. Its exceptions are raised here; an interrupt here cancels it.
 
-    The caller's context variables hold in it.
+    The caller's context variables are visible in it.
     """
     serving = background()
     if threading.current_thread() is serving.thread:

@@ -22,7 +22,7 @@ MAX_CATEGORIES = 100
 
 @dataclass(frozen=True, slots=True)
 class Moderated:
-    """What the endpoint said of a text."""
+    """The endpoint's classification of a text."""
 
     flagged: bool
     categories: Mapping[str, float]
@@ -34,7 +34,7 @@ class Moderated:
 
 
 async def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> Moderated:
-    """Ask once, within the connection's limits; raises CallFailed. Few such endpoints say what they use."""
+    """Make one request within the connection's limits. Raises CallFailed. Few endpoints report their usage."""
     body = {"input": text.encode("utf-8", "replace").decode(), **({"model": model} if model else {})}
     limited_as = model or LIMITED_AS
     # Nothing is written but the verdict.
@@ -86,7 +86,7 @@ def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Mod
 
 
 def _flags(result: dict[str, Any]) -> list[bool]:
-    """Return what each category says, as endpoints answer that leave the sum out."""
+    """Return the flag of each category, for endpoints that omit the overall flag."""
     categories = result.get("categories")
     return [value is True for value in categories.values()] if isinstance(categories, dict) else []
 

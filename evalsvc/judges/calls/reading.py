@@ -1,4 +1,4 @@
-"""What an endpoint's answer means: its text, what it used, and which failure an error stands for."""
+"""Parse an endpoint's response: its text, its usage, and the failure that an error maps to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_TOKENS = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ReportedUsage:
-    """What an answer used: as it says, else by estimate where one was brought, else zero."""
+    """Usage of a call: as reported, else an estimate if one was passed, else zero."""
 
     input_tokens: int
     output_tokens: int
@@ -40,10 +40,10 @@ class ReportedUsage:
 def read_usage(
     connection: ConnectionFacts, answer: Mapping[str, object], expected: ExpectedUsage | None = None
 ) -> ReportedUsage:
-    """Return the usage of an answer, read before anything else, as it is owed even when the rest is of no use.
+    """Return the usage of a response. It is read before anything else, since an unusable response is billed as well.
 
-    A count that is missing, or is 0 and cannot be, is replaced by an estimate: an endpoint that says nothing would
-    never use up its budget.
+    A count that is missing or implausibly 0 is replaced by an estimate: an endpoint that reports nothing would never
+    use up its budget.
     """
     usage = answer.get("usage")
     read = usage if isinstance(usage, dict) else {}

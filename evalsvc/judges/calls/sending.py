@@ -67,7 +67,7 @@ def _read_content(answer: Answer) -> bytes:
 
 
 def _options(connection: ConnectionFacts) -> RequestOptions:
-    # Without a key the header is left out, unless the connection's own headers hold it.
+    # For a connection that lacks a key the header is omitted, unless the connection's own headers contain it.
     header_names = {name.lower() for name in connection.headers}
     return {} if connection.key or "authorization" in header_names else {"headers": {"Authorization": Omit()}}
 

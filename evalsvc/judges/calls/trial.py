@@ -1,4 +1,4 @@
-"""The test button: one tiny call, and what came of it."""
+"""Connection test: one tiny call and its result."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A connection as callers hold it: its facts, its secret, its checks, and the memory of a process."""
+"""Connections as callers use them: settings, secrets, validation, and an in-process cache."""

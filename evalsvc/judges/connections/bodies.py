@@ -1,4 +1,4 @@
-"""What may be written of a connection: the API's body, and the console's form."""
+"""Writable fields of a connection: the request body of the API and the form of the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a connection must be, whoever writes it: the API, the admin page, or a command."""
+"""Validation of connections, for every writer: the API, the admin page and commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_LIMIT = 2**31 - 1
 
 
 def check(connection: Connection, given: ConnectionFields) -> None:
-    """Raise Invalid for everything that is wrong with a connection; `given` holds its `key` and `headers`, if sent."""
+    """Raise Invalid with all errors of a connection; `given` contains its `key` and `headers`, if they were sent."""
     connection.base_url = (connection.base_url or "").rstrip("/")
     errors = [
         *_name_errors(connection),

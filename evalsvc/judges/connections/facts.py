@@ -1,4 +1,4 @@
-"""A connection as callers hold it: plain values, the secret included."""
+"""A connection as callers use it: plain values, including the secret."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LENGTH_OF_IDS = 36
 
 
 class ConnectionFields(TypedDict, total=False):
-    """What may be written of a connection; empty `key` or `headers` remove what is stored."""
+    """Writable fields of a connection; an empty `key` or `headers` removes the stored value."""
 
     name: str
     base_url: str
@@ -34,9 +34,9 @@ class ConnectionFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFacts:
-    """What a call needs to know. It lives in one process: it shows no secret and refuses to be pickled.
+    """The settings that a call needs. They stay within one process: the repr hides the secret, and pickling raises.
 
-    Prices are money for a million tokens; limits that are None do not apply.
+    Prices are per million tokens; limits that are None do not apply.
     """
 
     account_id: int

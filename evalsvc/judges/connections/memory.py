@@ -32,9 +32,11 @@ _lock = threading.Lock()
 
 
 async def read_through(account_id: int, what: str, which: Hashable, read: Callable[[], T]) -> T:
-    """Return what `read` says, from the database or from a moment ago; raises what it raises, which is not kept.
+    """Return the result of `read`, from the database or a recent cached value.
 
-    All who ask for the same at the same time share one reading.
+    Exceptions are passed on and not cached.
+
+    Concurrent callers with the same key share one read.
     """
     key = (account_id, what, which)
     found = _believed.get(key)
@@ -64,9 +66,9 @@ async def _read(key: Key, read: Callable[[], T]) -> T:
     seen, context = _changes.get(key[0], 0), copy_context()
     value = await asyncio.get_running_loop().run_in_executor(_readers(os.getpid()), context.run, _reading, read)
     with _lock:
-        # What was read before a change may be what was before it.
+        # A value read before a change can be outdated after it.
         if _changes.get(key[0], 0) == seen:
-            # Secrets are among it: nothing is kept for longer than it is believed, or than something is read.
+            # Values contain secrets, so expired entries are removed as soon as another one is stored.
             _believed.drop_old()
             _believed.put(key, (value,))
     return value
@@ -89,7 +91,7 @@ def _give_back_database() -> None:
 def _ended(loop: asyncio.AbstractEventLoop, key: Key, done: asyncio.Task[Any]) -> None:
     _being_read.pop((loop, key), None)
     if not done.cancelled():
-        # Whoever wanted it may be gone; then nobody else has to look at a failure.
+        # If every caller was cancelled, no one else retrieves the exception.
         done.exception()
 
 

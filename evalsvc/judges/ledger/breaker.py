@@ -1,9 +1,9 @@
-"""A breaker for each account, connection and model: an endpoint that is down is left alone for a while.
+"""Circuit breaker for each account, connection and model: no calls go to an endpoint that is down.
 
-It opens after several failures in a row, or at once when the endpoint says that its quota is spent or the key is wrong.
-After a pause one call is let through: when it succeeds the breaker closes, when it fails the next pause is longer. All
-workers share it in Redis (`limits.acquire_call` and `limits.release_call` look at it); without Redis it stays closed,
-as each call has its own deadline anyway.
+It opens after several consecutive failures, or immediately if the endpoint reports an exhausted quota or a wrong key.
+After a pause one probe call is allowed: if it succeeds the breaker closes, if it fails the next pause is longer. All
+workers share the state in Redis (checked by `limits.acquire_call` and `limits.release_call`); if Redis is down the
+breaker stays closed, since each call has its own deadline anyway.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def verdict(failed: CallFailed | None, *, succeeded: bool) -> tuple[Word, ...]:
 
 
 def key(connection: ConnectionFacts, model: str) -> str:
-    """Return where it stands in Redis."""
+    """Return the breaker's Redis key."""
     return ledger_key(connection, model, "breaker")
 
 

@@ -1,7 +1,7 @@
-"""What workers share about judges: a client that writes to Redis for all, and keys in which no account meets another.
+"""Judge state shared by all workers: a client that batches commands to Redis, and keys that are separate per account.
 
-Hundreds of calls in flight ask and tell Redis small things. One thread of the process takes what is waiting, sends it
-as one pipeline and hands the answers back: a round trip for each would cost more than the rest of a call.
+Hundreds of concurrent calls send small commands to Redis. One thread of the process collects the waiting commands,
+sends them as one pipeline and distributes the replies: a round trip for each would cost more than the rest of a call.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Lost: TypeAlias = Callable[[Reply], None]
 
 @dataclass(slots=True, eq=False)
 class QueuedCommand:
-    """A command, and who waits for its answer; `lost` is told the answer that nobody waits for any more.
+    """A command and the future of its caller; `lost` receives a reply that no caller awaits any more.
 
-    `again` is what is sent instead where Redis does not have the command's script.
+    `again` is sent instead if Redis does not have the command's script.
     """
 
     words: tuple[Word, ...]
@@ -45,10 +45,10 @@ class QueuedCommand:
     lost: Lost | None = None
 
     def hand_over(self, answer: Reply | Exception) -> None:
-        """Give the answer to whoever waits."""
+        """Deliver the reply to the waiting caller."""
         if self.answer is None or self.answer.done():
             if isinstance(answer, Exception):
-                log.warning("not written down: %s", type(answer).__name__)
+                log.warning("ledger write failed: %s", type(answer).__name__)
             elif self.lost is not None:
                 self.lost(answer)
         elif isinstance(answer, Exception):
@@ -58,7 +58,7 @@ class QueuedCommand:
 
 
 class LedgerClient:
-    """Writes to Redis for all coroutines of a process, in the order in which they asked."""
+    """Redis client for all coroutines of a process; commands run in the order in which they were queued."""
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[QueuedCommand | None] = SimpleQueue()
@@ -195,10 +195,11 @@ def stop_ledger() -> None:
 
 
 def ledger_key(connection: ConnectionFacts, model: str, what: str) -> str:
-    """Return the key of something about a connection's model.
+    """Return a Redis key for state of a connection's model.
 
-    Account, connection and its epoch are in it: what was learned of a connection ends with any change of it. The name
-    of a model is a stranger's text, hence its digest; the braces keep a connection's keys in one slot of a cluster.
+    The key contains the account, the connection and its epoch, so that any change of the connection discards the state.
+    The model name is arbitrary text, hence the digest; the braces put all keys of a connection in one slot of a
+    cluster.
     """
     of_model = hashlib.blake2b(model.encode(errors="replace"), digest_size=12).hexdigest()
     return f"judge:{{{connection.account_id}:{connection.id.hex}}}:{of_model}:{what}:{connection.epoch}"

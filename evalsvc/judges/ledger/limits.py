@@ -1,10 +1,10 @@
-"""How fast and for how much money connections may be called: one ledger in Redis for all workers.
+"""Rate limits and budgets of connections: one ledger in Redis for all workers.
 
-Calls and tokens are counted in slots of a second over the last minute, for each connection and model, so that no minute
-ever holds more than the limit, wherever it begins. Money is counted for each connection and day (UTC), in billionths.
+Calls and tokens are counted in slots of one second over the last minute, for each connection and model, so that no
+window of a minute exceeds the limit. Money is counted for each connection and day (UTC), in billionths.
 
-When Redis does not answer, rates are not limited (the endpoint's own 429 still is heeded by its callers), but a
-connection with a daily budget is not called: money that cannot be counted is not spent.
+If Redis does not answer, rates are not limited (callers still obey the endpoint's own 429), but a connection with a
+daily budget is not called: money that cannot be counted is not spent.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ def estimated_cost(connection: ConnectionFacts, tokens: int) -> float:
 async def acquire_call(
     connection: ConnectionFacts, model: str, *, tokens: int, seconds: float, is_watched: bool = False
 ) -> Reservation:
-    """Take what a call of up to `tokens` tokens needs, or nothing: its rate, its money, a permit for `seconds`.
+    """Acquire what a call of up to `tokens` tokens needs, or nothing: rate, budget, and a permit for `seconds`.
 
-    Its estimated cost is reserved of the day's budget. What is larger than a whole limit takes the whole limit. With
-    `is_watched` the breaker must let it through. Settle it with `release_call`; whoever is cancelled here has taken
-    nothing.
+    The estimated cost is reserved from the daily budget. An amount above a limit takes the full limit. With
+    `is_watched` the breaker must allow the call. Settle the reservation with `release_call`; if the caller is cancelled
+    here, nothing stays acquired.
 
-    Raises CallFailed `rate_limited` with the seconds to wait before asking again, `budget_exhausted` when the budget
-    does not hold the cost (it comes back at midnight UTC), and CircuitOpen.
+    Raises CallFailed `rate_limited` with the seconds to wait before a retry, `budget_exhausted` if the budget does not
+    cover the cost (it resets at midnight UTC), and CircuitOpen.
     """
     reserved = estimated_cost(connection, tokens)
     permit = uuid.uuid4().hex if connection.max_concurrency is not None else ""
@@ -123,10 +123,10 @@ async def release_call(
     failed: CallFailed | None = None,
     succeeded: bool = True,
 ) -> None:
-    """Put what a call used in the place of what was taken for it, and release its permit; cancelled or not.
+    """Replace the reservation of a call by its actual usage and release the permit, whether or not it was cancelled.
 
-    `used_cost` None (prices are not known) counts nothing. A success ends the growth of pauses after 429. `failed` is
-    what the breaker is told of a watched call.
+    `used_cost` None (prices are unknown) counts as zero. A success resets the back-off after 429. `failed` is the
+    failure that is recorded in the breaker for a watched call.
     """
     verdict = breaker.verdict(failed, succeeded=succeeded) if reservation.is_watched else breaker.SILENT
     settling = _settling(reservation, used_tokens, used_cost or 0.0, succeeded=succeeded, verdict=verdict)
@@ -146,9 +146,9 @@ def _settling(
 
 
 async def feed_back_429(connection: ConnectionFacts, model: str, retry_after_seconds: float | None = None) -> float:
-    """Tell all workers that the endpoint has said 429; return the seconds for which `acquire_call` now says to wait.
+    """Share a 429 of the endpoint with all workers; return the seconds for which `acquire_call` now refuses calls.
 
-    Without a Retry-After the pause doubles from 1 s to 60 s while no call succeeds.
+    If there was no Retry-After, the pause doubles from 1 s to 60 s until a call succeeds.
     """
     wait = -1 if retry_after_seconds is None else int(1000 * min(retry_after_seconds, LONGEST_BLOCK_SECONDS))
     _, _, block, _, strikes, _, _ = _keys(connection, model)
@@ -168,7 +168,7 @@ def spent_today(*, account_id: int, connection_id: uuid.UUID) -> float | None:
 
 
 def failing_with(connection: Any, model: str) -> str | None:
-    """Return the code of the failure that keeps a model's breaker open, or lets it only try; None when all is well.
+    """Return the code of the failure for which a model's breaker is open or half-open; None if it is closed.
 
     Raises RedisError.
     """
@@ -208,7 +208,7 @@ def _keys(connection: ConnectionFacts, model: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _keys_of_model(account_id: int, connection_id: uuid.UUID, model: str) -> list[str]:
-    # The model's name is a stranger's text; the braces keep a connection's keys in one slot of a cluster.
+    # The model name is arbitrary text; the braces put all keys of a connection in one slot of a cluster.
     of_model = hashlib.blake2b(model.encode(), digest_size=12).hexdigest()
     base = f"judge:{_tag(account_id, connection_id)}:{of_model}"
     return [f"{base}:calls", f"{base}:tokens", f"{base}:blocked", f"{base}:strikes"]

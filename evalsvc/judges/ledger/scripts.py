@@ -11,9 +11,9 @@ from evalsvc.infra.redis import CLOCK, Script
 PASSED, CIRCUIT_OPEN, NO_PERMIT, NOT_YET, NO_MONEY = range(5)
 """What ACQUIRE answers first; then the milliseconds to stay out, and the code and the words of an open circuit."""
 
-# All or nothing: who is let through an open breaker has a permit, and is counted. A slot counts as long as any call in
-# it may be within the last 60 s, so it is let go 61 s after its beginning. Permits are leases: one that is not released
-# falls free when its call must be over.
+# All or nothing: a call that passes an open breaker also gets a permit and is counted. A slot counts while any call in
+# it can be within the last 60 s, so it expires 61 s after its start. Permits are leases: one that is not released
+# expires when its call must have ended.
 ACQUIRE = Script(
     CLOCK,
     """
@@ -106,7 +106,7 @@ redis.call('HSET', KEYS[7], unpack(fields))
 return 0
 """,
 )
-# A refusal while the connection is blocked belongs to a call that was under way, and says nothing new.
+# A 429 while the connection is blocked belongs to a call that was in flight, and changes nothing.
 BLOCK = Script(
     CLOCK,
     """

@@ -1,4 +1,4 @@
-"""How connections stand just now: spent, called, failing. Nothing here is a row; Redis has it all."""
+"""Current status of connections: spend, calls, failures. All of it is read from Redis, not from the database."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class ConnectionStanding:
 
     @property
     def detail(self) -> str:
-        """What the last failure said, where it was of this kind."""
+        """The message of the last failure, if it is the one in `failed_with`."""
         health = self.health
         return health.failed_detail or "" if health is not None and health.failed_code == self.failed_with else ""
 
 
 def standings_of(rows: Sequence[Connection], *, now: datetime) -> list[ConnectionStanding]:
-    """Return how connections of one account stand, in their order. Two round trips to Redis, however many there are."""
+    """Return the status of connections of one account, in their order, in two round trips to Redis."""
     if not rows:
         return []
     ids = [row.id for row in rows]

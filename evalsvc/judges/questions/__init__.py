@@ -1,1 +1,1 @@
-"""One question to a judge: asked in the dialect of the endpoint, tried again, parsed, remembered, and what it used."""
+"""One question to a judge: request dialect, retries, parsing, caching, and usage."""

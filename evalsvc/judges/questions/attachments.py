@@ -19,7 +19,7 @@ from evaluators.values import Attached
 
 MAX_BYTES = 5 * 1024 * 1024
 FAILED = "attachment_failed"
-# What servers say that do not know what they serve: its first bytes decide then.
+# Content types of servers that do not know the type of a file; its first bytes decide then.
 UNKNOWN_TYPES = ("", "application/octet-stream", "binary/octet-stream")
 FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 MAGIC: Mapping[str, Callable[[bytes], bool]] = {
@@ -36,18 +36,18 @@ MAGIC: Mapping[str, Callable[[bytes], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An attachment's contents; they live as long as the score is made, and are kept nowhere."""
+    """The content of an attachment, only in memory while the score is computed."""
 
     media_type: str
     content: bytes
 
     @property
     def digest(self) -> str:
-        """Return what stands for the contents in a key of the cache."""
+        """Return the digest that represents the content in a cache key."""
         return hashlib.sha256(self.content).hexdigest()
 
     def part(self) -> dict[str, object]:
-        """Return the part of a message that holds it."""
+        """Return the message part with the content."""
         written = base64.b64encode(self.content).decode("ascii")
         if self.media_type in IMAGES:
             return {"type": "image_url", "image_url": {"url": f"data:{self.media_type};base64,{written}"}}
@@ -68,10 +68,10 @@ def check_senses(connection: ConnectionFacts, attached: Sequence[Attached]) -> N
 
 
 async def fetch(attached: Sequence[Attached], *, until: float) -> tuple[Fetched, ...]:
-    """Fetch attachments one after the other, until a time of time.monotonic().
+    """Fetch attachments sequentially; `until` is a deadline in terms of time.monotonic().
 
-    Raises CannotScore `attachment_failed` for one that is not there, too large, or not what its media type says, and
-    FailedForNow with the same code where its server may answer later.
+    Raises CannotScore `attachment_failed` for one that is missing, too large, or not of its media type, and
+    FailedForNow with the same code if its server might answer later.
     """
     return tuple([await _fetch(number, one, until) for number, one in enumerate(attached, start=1)])
 

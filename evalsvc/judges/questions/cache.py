@@ -1,8 +1,8 @@
-"""Answers of judges, remembered for their own account: the same question is paid for once.
+"""Cache of judge answers for each account: the same question is paid for only once.
 
-In Redis for a week, and at most so many answers for each account; the oldest go first. Failures are never kept. While
-one worker asks, others with the same question wait for its answer instead of asking as well; in one process they wait
-for one another, and only one of them looks at Redis.
+Answers stay in Redis for a week, up to a maximum number for each account; the oldest are evicted first. Failures are
+never cached. While one worker queries the judge, others with the same question wait for its answer; within one process
+they wait for one another, and only one of them polls Redis.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class Kept:
 
 
 def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, object]) -> str:
-    """Return the digest of a question: everything that decides what a judge answers, and who asks it.
+    """Return the digest of a question: everything that determines a judge's answer, and the account.
 
-    The order of a schema's properties is part of the question, as it is the order in which the judge thinks.
+    The order of a schema's properties is part of the question, since it is the order in which the judge reasons.
     """
     schema = json.dumps(asked.get("schema"))
     whole = {
@@ -91,7 +91,7 @@ def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, object])
 
 
 class Flight:
-    """A question that is asked once for all: what was `found` where it need not be asked, and what it brought."""
+    """A question that one caller sends for all; `found` is an earlier answer, `brought` the new one."""
 
     def __init__(self) -> None:
         self.found: Kept | None = None
@@ -104,10 +104,10 @@ class Flight:
 
 @asynccontextmanager
 async def single_flight(account_id: int, digest: str, *, until: float) -> AsyncIterator[Flight]:
-    """Be the only one who asks a question; `found` is the answer where another has brought it meanwhile.
+    """Be the only caller that sends a question; `found` is the answer if another caller has obtained it meanwhile.
 
-    `until` is of time.monotonic(). A flight ends by itself after 30 s, so one that has died holds up nobody for longer;
-    a call that takes longer may be made twice. Raises CallFailed `timeout` when others take all the time.
+    `until` is in terms of time.monotonic(). A flight expires after 30 s, so a dead one blocks others no longer; a call
+    that takes longer might be made twice. Raises CallFailed `timeout` if others use up all the time.
     """
     key, flight = (asyncio.get_running_loop(), account_id, digest), Flight()
     while (other := _asked.get(key)) is not None:
@@ -136,7 +136,7 @@ async def _of_another(asked: asyncio.Future[Kept | None], until: float) -> Kept 
 
 
 async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Kept | None, str]:
-    """Return the answer, or the token of the flight; without Redis everybody asks, and needs no token."""
+    """Return the answer, or the token of the flight; if Redis is down every caller proceeds, with an empty token."""
     pause, token = FIRST_PAUSE_SECONDS, secrets.token_hex(8)
     key = _key(account_id, digest)
     while True:
@@ -167,7 +167,7 @@ async def _keep_and_release(account_id: int, digest: str, token: str, kept: Kept
     try:
         await ledger().run(KEEP_AND_RELEASE, keys=keys, args=args)
     except RedisError:
-        log.warning("an answer of account %s not kept: Redis does not answer", account_id)
+        log.warning("answer of account %s not cached: Redis does not answer", account_id)
 
 
 def _release(account_id: int, digest: str, token: str) -> None:

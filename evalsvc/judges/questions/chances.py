@@ -14,10 +14,10 @@ NEGLIGIBLE = 0.01
 
 
 def chances_of(logprobs: object, name: str, options: Sequence[str]) -> dict[str, float] | None:
-    """Return the chance of each option as the value of the JSON property `name`, of which there is one at the top.
+    """Return the probability of each option as the value of the top-level JSON property `name`.
 
-    Options are JSON texts without their quotes. None where the endpoint gave no log probabilities, or such that say
-    nothing: they stand for another text, leave open which option a token begins, or are none.
+    Options are JSON texts, quotes excluded. Returns None if the endpoint sent no log probabilities, or if they are
+    unusable: invalid, for another text, or ambiguous about the option that a token begins.
     """
     tokens = _tokens(logprobs)
     text = "".join(token for token, _ in tokens)
@@ -33,7 +33,7 @@ def chances_of(logprobs: object, name: str, options: Sequence[str]) -> dict[str,
 
 
 def _shares(alternatives: Mapping[str, float], before: str, options: Sequence[str]) -> dict[str, float] | None:
-    """Add up what the alternatives to a token begin; `before` is what it holds in front of the value."""
+    """Sum the probabilities by the option that a token begins; `before` is the token's text ahead of the value."""
     mass = dict.fromkeys(options, 0.0)
     for token, chance in alternatives.items():
         begun = [option for option in options if _begins(token, before, option)]

@@ -1,7 +1,7 @@
-"""How an endpoint wants to be asked for JSON: found out once by what it refuses, then remembered.
+"""How to request JSON from an endpoint: learned from the requests that it rejects, then cached.
 
-From the strictest to the plainest: a JSON Schema that the endpoint enforces, JSON of any form, a tool that must be
-called, and words alone. What it refuses with an error is not sent again; neither are parameters that it does not know.
+From the strictest mode to the plainest: a JSON Schema that the endpoint enforces, JSON of any form, a forced tool call,
+and instructions in the prompt. A mode or parameter that the endpoint rejects with an error is not sent any more.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _not_a_name = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class Mode(StrEnum):
-    """How the form of the answer is asked for."""
+    """How the format of the response is requested."""
 
     JSON_SCHEMA = "json_schema"
     JSON_OBJECT = "json_object"
@@ -45,7 +45,7 @@ LADDER = tuple(Mode)
 
 @dataclass(frozen=True, slots=True)
 class RequestDialect:
-    """How one model of a connection is asked. `limit` is what it calls the longest answer; empty: it takes no limit."""
+    """How to call one model of a connection. `limit` is the name of its token limit; empty: it accepts none."""
 
     mode: Mode = Mode.JSON_SCHEMA
     limit: str = "max_tokens"
@@ -74,7 +74,7 @@ async def recall_dialect(connection: ConnectionFacts, model: str) -> RequestDial
 
 
 def remember_dialect(connection: ConnectionFacts, model: str, dialect: RequestDialect) -> None:
-    """Keep for a day what was found out, for all workers of this account."""
+    """Cache the dialect for a day, for all workers of this account."""
     key = ledger_key(connection, model, "dialect")
     _believed.put(key, dialect)
     ledger().tell("SET", key, orjson.dumps(asdict(dialect)), "EX", REMEMBERED_SECONDS)

@@ -65,7 +65,7 @@ class JudgeCall:
             return await self._corrected(done, mismatch)
 
     def _read(self, done: Completion) -> Parsed:
-        """Read an answer. A finished one that stands in the data, letter for letter, is theirs and not the judge's."""
+        """Parse a response. One that occurs verbatim in the data is a quotation from it, not the judge's answer."""
         parsed = parse(done.text, self.question.schema)
         if literal(parsed.written)[1:-1] in self.question.user:
             raise SchemaMismatch("It is copied from the data.")
@@ -76,7 +76,7 @@ class JudgeCall:
         return replace(parsed, chances=chances_of(done.logprobs, weighed.name, weighed.options))
 
     async def _longer(self) -> Parsed:
-        """Ask again with room for twice as much, once."""
+        """Retry once with twice the token limit."""
         self.max_tokens *= 2
         done = await self._complete(self.dialect)
         try:
@@ -88,7 +88,7 @@ class JudgeCall:
             return await self._corrected(done, mismatch)
 
     async def _corrected(self, first: Completion, mismatch: SchemaMismatch) -> Parsed:
-        """Show the model what was wrong, once, and say in words what is wanted."""
+        """Send the model its error once, with instructions for the expected format."""
         asked_for = f"That answer cannot be taken: {mismatch} {form_in_words(self.question.schema)}"
         more = ({"role": "assistant", "content": first.text[:MAX_SHOWN_CHARS]}, {"role": "user", "content": asked_for})
         plain = RequestDialect(Mode.PLAIN, self.dialect.limit, self.dialect.dropped)
@@ -158,7 +158,7 @@ class JudgeCall:
 
 
 def _weighing(question: Question) -> dict[str, object]:
-    """Return the parameters that ask for chances; what an endpoint does not take is left out like other parameters."""
+    """Return the parameters that request log probabilities; like other parameters, they are dropped if unsupported."""
     if question.weighed is None:
         return {}
     return {"logprobs": True, "top_logprobs": 5 if len(question.weighed.options) < 5 else 20}

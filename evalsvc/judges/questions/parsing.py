@@ -28,10 +28,10 @@ _decoder = json.JSONDecoder(
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """An answer that fits the schema.
+    """An answer that satisfies the schema.
 
-    `was_repaired` says that the text was not valid JSON. `written` is the part of the text that held the answer, and
-    `chances` how likely each option of a weighed question was.
+    `was_repaired` means that the text was not valid JSON. `written` is the part of the text with the answer, and
+    `chances` the probability of each option of a weighed question.
     """
 
     data: Mapping[str, Any]
@@ -41,9 +41,9 @@ class Parsed:
 
 
 class SchemaMismatch(Exception):
-    """The model's text is not a valid answer. The message says why, and repeats nothing of the text.
+    """The model's text is not a valid answer. The message gives the reason and quotes nothing from the text.
 
-    `has_json` is False for prose without any object: perhaps the endpoint cannot answer in JSON.
+    `has_json` is False for prose with no object in it: the endpoint might not support JSON.
     """
 
     def __init__(self, problem: str, *, has_json: bool = True) -> None:
@@ -52,10 +52,10 @@ class SchemaMismatch(Exception):
 
 
 def parse(text: str, schema: Mapping[str, object]) -> Parsed:
-    """Read one JSON object out of a text and check it. Raises SchemaMismatch.
+    """Extract one JSON object from a text and validate it. Raises SchemaMismatch.
 
-    A fence or prose around the object is allowed. Several objects are refused: one may be a quotation from the text
-    that the model was shown, and to choose one would be a guess. A name that stands twice in one object is refused too.
+    A fence or prose around the object is allowed. Several objects are rejected: one might be quoted from the text that
+    the model was shown, and choosing one would be a guess. Duplicate names in an object are rejected too.
     """
     body = _body(text)
     try:
@@ -85,7 +85,7 @@ def _body(text: str) -> str:
 
 
 def _repaired(body: str, schema: Mapping[str, object]) -> Any:
-    # The text after a closing brace may be another object, and the repair would choose one of the two.
+    # The text after a closing brace might be another object, and the repair would choose one of the two.
     if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _repeats(body, schema):
         raise SchemaMismatch("It is not JSON.")
     try:
@@ -95,7 +95,7 @@ def _repaired(body: str, schema: Mapping[str, object]) -> Any:
 
 
 def _repeats(body: str, schema: Mapping[str, object]) -> bool:
-    """Return whether a property of the answer is named twice: the repair would keep the last one."""
+    """Return whether a property of the answer occurs twice: the repair would silently use the last one."""
     names = schema.get("properties")
     repeated = (rf"[\"']{re.escape(name)}[\"']\s*:" for name in (names if isinstance(names, Mapping) else ()))
     return any(len(re.findall(pattern, body)) > 1 for pattern in repeated)
@@ -128,7 +128,7 @@ def _misfit(error: ValidationError) -> str:
 
 
 def _storable(value: Any) -> Any:
-    """Replace what neither the cache nor the database can hold: NUL, and halves of surrogate pairs."""
+    """Replace what neither the cache nor the database can store: NUL and lone surrogates."""
     if isinstance(value, str):
         return _unstorable.sub("\ufffd", value)
     if isinstance(value, dict):

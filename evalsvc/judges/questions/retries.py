@@ -120,7 +120,7 @@ def _semaphore_of_loop() -> asyncio.Semaphore:
 
 
 def _was_sent(failed: CallFailed) -> bool:
-    """Return whether a failed call reached for the endpoint: our own limits say no before that."""
+    """Return whether a failed call was sent to the endpoint; our own limits refuse calls before that."""
     return failed.latency_ms > 0
 
 

@@ -56,7 +56,7 @@ class Usage:
             self.cost = used.cost + (self.cost or 0.0)
 
     def provenance(self, **more: JSONValue) -> dict[str, JSONValue]:
-        """Return what goes beside an answer or a failure: whom was asked, how, and what it took."""
+        """Return the provenance of an answer or a failure: the connection, the model, the mode and the usage."""
         is_priced = self.connection.price_input_per_million is not None
         return {
             "connection": self.connection.name,

@@ -37,7 +37,7 @@ def rotate_webhook_secret(*, account: Account, now: datetime, actor: str) -> tup
     """
     plain = new_webhook_key()
     with account_scope(account.pk):
-        # Two that rotate at once take turns at the account's row, as there may be no row of the secret yet.
+        # Concurrent rotations serialize on the account's row, since the row of the secret might not exist yet.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         row = WebhookSecret.objects.filter(account=account).first()
         if row is None:
@@ -71,7 +71,7 @@ def signing_keys(account_id: int) -> list[bytes]:
 
 
 def signing_key(plain: str) -> bytes:
-    """Return the bytes that a secret stands for."""
+    """Return the bytes that a secret encodes."""
     return base64.b64decode(plain.removeprefix(PREFIX))
 
 

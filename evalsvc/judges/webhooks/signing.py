@@ -26,20 +26,20 @@ from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
 
 MAX_BYTES = 256 * 1024
 DEFAULT_SECONDS, MAX_SECONDS = 10.0, 30.0
-# A second attempt that has no time left to be answered is only load for a server in trouble.
+# A second attempt with too little time left for a response only adds load to a server in trouble.
 LEAST_SECONDS = 0.5
 PAUSE_SECONDS = 0.25
 
 
 async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
-    """Post JSON to a server of the account, signed, and return its JSON answer.
+    """Post signed JSON to a server of the account, and return its JSON response.
 
-    `timeout_seconds` of the settings is for all of it. A server that fails (5xx, or no connection) is asked once more
-    when there is time; nothing else is repeated, and redirects are not followed. The same payload to the same URL has
-    the same `webhook-id`, whichever worker sends it.
+    `timeout_seconds` of the settings covers everything. A server failure (5xx, or no connection) is retried once if
+    time permits; nothing else is retried, and redirects are not followed. The same payload to the same URL has the same
+    `webhook-id`, regardless of the worker.
 
-    Raises CannotScore `not_configured` (no secret, or an address that may not be called) and `webhook_rejected`, and
-    FailedForNow `timeout`, `rate_limited`, `connection` and `bad_output`.
+    Raises CannotScore `not_configured` (no secret, or a forbidden address) and `webhook_rejected`, and FailedForNow
+    `timeout`, `rate_limited`, `connection` and `bad_output`.
     """
     body = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
     keys = await read_through(account_id, "webhook", None, partial(signing_keys, account_id))

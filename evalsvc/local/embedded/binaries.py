@@ -12,7 +12,8 @@ from typing import Any
 
 from evalsvc.local.embedded.home import running_as_root
 
-# Nobody exists on every system: nothing has to be installed or created to run PostgreSQL, which refuses root.
+# The user `nobody` exists on every system: nothing has to be installed or created to run PostgreSQL, which refuses
+# root.
 UNPRIVILEGED = "nobody"
 
 
@@ -66,7 +67,7 @@ def _copy(package: Path, part: str, target: Path) -> None:
     target.parent.mkdir(mode=0o755, exist_ok=True)
     target.parent.chmod(0o755)
     draft = Path(tempfile.mkdtemp(dir=target.parent))
-    # In the same places relative to each other: the programs look for their libraries beside the package.
+    # With the same relative paths: the programs look for their libraries next to the package.
     for source in (package / part, package / ".dylibs", package.with_name(f"{package.name}.libs")):
         if source.exists():
             shutil.copytree(source, draft / source.relative_to(package.parent), symlinks=True)

@@ -1,4 +1,4 @@
-"""Where this installation keeps its data, and the secrets made there once."""
+"""Data folder of this installation, and its secrets, which are generated once."""
 
 import base64
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT_HOMES = Path("/var/lib/evalsvc")
 SECRETS_FILE = "secrets.env"
-# Those that the service itself is told.
+# Secrets that are passed to the service itself.
 APPLICATION_SECRETS = ("SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS")
 
 
@@ -21,9 +21,9 @@ def running_as_root() -> bool:
 
 
 def evalsvc_home(checkout: Path) -> Path:
-    """The folder of this checkout's data: ``EVALSVC_HOME``, or ``.evalsvc`` beside the code.
+    """The data folder of this checkout: ``EVALSVC_HOME``, or ``.evalsvc`` next to the code.
 
-    For root it lies in ``/var/lib/evalsvc``: PostgreSQL then runs as ``nobody``, who cannot enter every checkout.
+    For root it is in ``/var/lib/evalsvc``: PostgreSQL then runs as ``nobody``, who cannot enter every checkout.
     """
     configured = os.environ.get("EVALSVC_HOME")
     if configured:
@@ -66,13 +66,13 @@ MAKERS: dict[str, Callable[[], str]] = {
 
 
 class SecretsLost(Exception):
-    """A database is there whose password is not: a new one would open nothing. The message holds the remedy."""
+    """A database exists but its password is missing; a new one would not open it. The message contains the remedy."""
 
 
 def load_secrets(home: Path) -> dict[str, str]:
-    """The secrets of this home, made at the first call. Two processes that start together get the same ones.
+    """Return the secrets of this home, generated at the first call. Concurrent first calls get the same secrets.
 
-    Raises SecretsLost where the file has gone and the database that it opens has stayed.
+    Raises SecretsLost if the file is missing but the database that it opens still exists.
     """
     path = prepare_home(home) / SECRETS_FILE
     _refuse_new_password(path)

@@ -24,8 +24,8 @@ SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0777",  # the folder is private, and every role has a password
     "max_connections": "200",
-    "shared_buffers": "32MB",  # the system's own cache stands behind it, and is not held for ever
-    "io_method": "sync",  # its workers would hold 6 MB for reads that are nearly all in that cache
+    "shared_buffers": "32MB",  # the operating system's cache backs it, and its memory can be reclaimed
+    "io_method": "sync",  # its workers would use 6 MB for reads that nearly all hit that cache
     "effective_cache_size": "1GB",
     "work_mem": "8MB",
     "max_wal_size": "1GB",
@@ -35,9 +35,9 @@ SETTINGS = {
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %q%u@%d ",
 }
-# A test's cluster may be lost with the machine. synchronous_commit stays on: the code under test relies on it.
+# A test cluster can be lost with the machine. synchronous_commit stays on: the code under test relies on it.
 THROWAWAY = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_wal_size": "2GB"}
-# Where and how `postmaster.pid` says that connections are taken: miscadmin.h, pidfile.h.
+# Line and value in `postmaster.pid` that mean that connections are accepted: miscadmin.h, pidfile.h.
 STATE_LINE, READY = 7, "ready   "
 
 
@@ -76,7 +76,10 @@ class EmbeddedPostgres(EmbeddedServer):
         return Command(argv, env=self._environment(), user=self.user, cwd=Path("/"), death_signal=death_signal)
 
     def is_ready(self) -> bool:
-        """As `pg_ctl` asks: the server notes its state in a file. A dead one leaves it, so somebody must listen too."""
+        """Return whether the server is ready, as `pg_ctl` checks it: from the state in `postmaster.pid`.
+
+        A dead server leaves that file behind, so something must listen on the socket too.
+        """
         try:
             noted = (self.data / "postmaster.pid").read_text().splitlines()
             return noted[STATE_LINE : STATE_LINE + 1] == [READY] and self._listens()
@@ -106,7 +109,7 @@ class EmbeddedPostgres(EmbeddedServer):
             os.chown(folder, entry.pw_uid, entry.pw_gid)
 
     def _initdb(self) -> None:
-        # Into a draft: a cluster whose making was interrupted must not pass for one.
+        # Into a draft folder: a cluster from an interrupted initdb must not be mistaken for a complete one.
         draft = self.folder / "draft"
         shutil.rmtree(draft, ignore_errors=True)
         with self._password_file() as pwfile:
@@ -150,7 +153,7 @@ class EmbeddedPostgres(EmbeddedServer):
             time.sleep(0.05)
             left = self._processes_here()
         kill_all(left)
-        # Its number may by now belong to any process of this user, which PostgreSQL would take for a live server.
+        # Its pid might now belong to any process of this user, which PostgreSQL would take for a running server.
         pidfile.unlink(missing_ok=True)
 
     def _processes_here(self) -> list[psutil.Process]:

@@ -113,7 +113,7 @@ def _ensure_role(connection: psycopg.Connection, role: str, password: str, reset
         return
     # Hashed here, so that the password is in no log of the server.
     verifier = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
-    # ALTER may not name SUPERUSER or BYPASSRLS, not even to refuse them, unless a superuser says it.
+    # ALTER must not name SUPERUSER or BYPASSRLS, not even to revoke them, unless a superuser runs it.
     verb = "ALTER ROLE {} LOGIN PASSWORD {}" if exists else "CREATE ROLE {} LOGIN PASSWORD {}"
     connection.execute(sql.SQL(verb).format(sql.Identifier(role), sql.Literal(verifier)))
 
@@ -132,7 +132,10 @@ def _ensure_database(connection: psycopg.Connection, database: str, owner: str) 
 
 
 def _in_utf8(connection: psycopg.Connection) -> LiteralString:
-    """What CREATE DATABASE says besides where the server's own encoding is another, as SQL_ASCII in the locale C."""
+    """Return the extra clause for CREATE DATABASE if the server's own encoding is not UTF-8.
+
+    It is SQL_ASCII in the locale C, for example.
+    """
     row = connection.execute(
         "SELECT pg_encoding_to_char(encoding) = 'UTF8' FROM pg_database WHERE datname = 'template1'"
     ).fetchone()

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from evalsvc.local.process import Command, kill_tree, spawn, stop_tree, tail
 
-# The kernel's sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the closing zero.
+# The kernel's sockaddr_un has 108 bytes on Linux and 104 on macOS, including the terminating zero.
 MAX_SOCKET_PATH = 100
 
 
 class ServerFailed(Exception):
-    """An embedded server cannot be started; the message says why and shows its last log lines."""
+    """An embedded server cannot be started; the message gives the reason and its last log lines."""
 
 
 class EmbeddedServer(ABC):
@@ -94,7 +94,7 @@ class EmbeddedServer(ABC):
 
 
 def make_socket_dir(socket_name: str) -> Path:
-    """A new private folder whose path leaves room for the socket's name."""
+    """Create a private folder with a path short enough for the socket's name."""
     for parent in (tempfile.gettempdir(), "/tmp"):  # noqa: S108  # nosec B108 - mkdtemp makes it private
         if len(os.fsencode(parent)) + len("/evalsvc-12345678/") + len(socket_name) <= MAX_SOCKET_PATH:
             return Path(tempfile.mkdtemp(prefix="evalsvc-", dir=parent))

@@ -26,7 +26,7 @@ class Services:
 def throwaway(home: Path | None = None) -> Iterator[Services]:
     """Start PostgreSQL and Valkey on private sockets; stop them at the end, or when this process dies.
 
-    Without `home` they live in a new temporary folder that is removed afterwards. As root a given `home` must be one
+    If `home` is not given, they use a new temporary folder that is removed afterwards. As root, `home` must be a folder
     that user ``nobody`` can enter, which pytest's ``tmp_path`` is not. Not durable: fsync is off.
     """
     with contextlib.ExitStack() as stack:

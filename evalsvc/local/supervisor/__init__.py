@@ -1,1 +1,1 @@
-"""Start the service's processes in order, keep them running, stop them all."""
+"""Start the service's processes in order, restart those that crash, and stop them all."""

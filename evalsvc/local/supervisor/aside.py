@@ -1,4 +1,4 @@
-"""Ask something in a child of our own: what it has to import for that, as the database's client, goes with it."""
+"""Run a query in a forked child, so that its imports, such as the database client, do not stay in this process."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def _answer(work: Callable[[], Any], writer: int) -> None:
     try:
         answer = {"found": work()}
     except Exception as error:
-        # What is expected is said in words; of anything else the place matters, too.
+        # For expected errors the message is enough; for any other the traceback matters too.
         if type(error).__module__.partition(".")[0] not in ("evalsvc", "psycopg"):
             traceback.print_exc()
         answer = {"failed": str(error).strip() or type(error).__name__}

@@ -31,7 +31,7 @@ NOT_FOR_CHILDREN = (
 
 
 class BackendUnusable(Exception):
-    """The database or broker named in the environment cannot be used; the message holds the remedy."""
+    """The database or broker named in the environment cannot be used; the message contains the remedy."""
 
 
 @dataclass
@@ -135,10 +135,10 @@ def child_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
     }
     defaults = {
         "EVALSVC_REQUIRE_HTTPS": "0",
-        # Nobody waits to be told that it is about to stop: whoever calls it sees that it does.
+        # No load balancer needs advance notice of a stop here: a caller sees it directly.
         DRAIN_SECONDS_VARIABLE: "0",
         "EVALSVC_ACCESS_LOG": "0",
-        # An LLM server of this machine may be called; whoever starts this is at home on it.
+        # An LLM server on this machine can be called: the person who starts the service owns the machine.
         "EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8,::1/128",
         # One thread per process: many processes share few cores, and numpy would start a thread for each.
         "OMP_NUM_THREADS": "1",

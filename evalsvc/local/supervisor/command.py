@@ -1,4 +1,4 @@
-"""`manage.py up`, without Django: what watches over the service needs nothing of it, and would hold 100 MB."""
+"""`manage.py up`, implemented independently of Django: the supervisor needs none of it and would use 100 MB more."""
 
 import os
 import sys
@@ -68,7 +68,7 @@ def options_of(given: Mapping[str, Any]) -> StartOptions:
 
 
 def run_until_stopped(options: StartOptions, write: Callable[[str], None]) -> str | None:
-    """Run the service until it is told to stop; return what went wrong, if anything did."""
+    """Run the service until it is stopped; return an error message if it failed."""
     try:
         run_service(options, write)
     except AlreadyRunning as running:

@@ -22,7 +22,7 @@ class HomeLock:
         self._handle = handle
 
     def announce(self, url: str) -> None:
-        """Leave the address for whoever tries to start a second one."""
+        """Store the address, for the message to anyone who tries to start a second service."""
         text = json.dumps({"pid": os.getpid(), "url": url}).encode()
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, text, 0)
@@ -30,7 +30,7 @@ class HomeLock:
 
 @contextlib.contextmanager
 def hold_home(home: Path) -> Iterator[HomeLock]:
-    """Hold the lock for the length of the block; raise AlreadyRunning when another process holds it."""
+    """Lock the home for the duration of the block; raise AlreadyRunning if another process has the lock."""
     handle = os.open(home / "run" / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:

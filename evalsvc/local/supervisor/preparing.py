@@ -27,7 +27,7 @@ class Preparation:
     progress: StartProgress
 
     def run(self, urls: DatabaseUrls, env: Mapping[str, str]) -> dict[str, str]:
-        """Migrate, and make the demo's accounts; return their keys, none where nobody wants any."""
+        """Migrate and create the demo accounts; return their keys, empty if no demo is requested."""
         digest = self._digest()
         with self.progress.step("database roles checked"):
             kept: dict[str, str] | None = ask_in_child(lambda: self._kept(urls, digest))
@@ -53,7 +53,7 @@ class Preparation:
         return self._demo_values(urls) if digest and is_migrated(urls.owner, digest) else None
 
     def _demo_values(self, urls: DatabaseUrls) -> dict[str, str] | None:
-        """Return the keys of the demo's accounts, none if nobody wants any; None if the accounts must be made."""
+        """Return the keys of the demo accounts, empty if no demo is requested; None if they must be created."""
         if not self.has_demo:
             return {}
         values = accounts.kept_values(self.home / "demo.json")

@@ -1,4 +1,4 @@
-"""What a start says of itself while it goes on."""
+"""Progress messages of a start."""
 
 import contextlib
 import time

@@ -23,7 +23,7 @@ WORKERS = {
     "experiments": ("prefork", 2),
     "system": ("threads", 1),
 }
-# Queues whose tasks score with the small models. They are loaded before the fork, so that workers share the memory.
+# Queues for tasks that score with the small models, which are loaded before the fork so that workers share the memory.
 QUEUES_WITH_MODELS = ("cpu", "experiments")
 # The worker of this queue also runs the clock, which queues the tasks that are due.
 QUEUE_OF_CLOCK = "system"
@@ -90,7 +90,7 @@ def service(
 
 
 def go_file(home: Path) -> Path:
-    """Return the path of the file that says that the database has its tables."""
+    """Return the path of the file that signals that the database is migrated."""
     return home / "run" / "migrated"
 
 
@@ -136,7 +136,7 @@ def reachable(host: str) -> str:
 
 
 def listen_on_free_port(host: str, first: int, *, tries: int = 100) -> socket.socket:
-    """Return a socket bound to `first`, or to the next port that nobody has; the caller closes it."""
+    """Return a socket bound to `first`, or to the next free port; the caller closes it."""
     for port in range(first, min(first + tries, 65_536)):
         if listener := _listen(host, port):
             return listener
@@ -146,7 +146,7 @@ def listen_on_free_port(host: str, first: int, *, tries: int = 100) -> socket.so
 def listen_on_port(host: str, port: int, *, seconds: float = PORT_SECONDS) -> socket.socket:
     """Return a socket bound to this port and no other; the caller closes it.
 
-    Waits for whoever has it: the web processes of a service that was killed may listen on it for a while.
+    Waits for the port to become free: web processes of a killed service can listen on it for a while.
     """
     if not 0 <= port < 65_536:
         raise OSError(f"{port} is no port. Choose one below 65536 with --port.")
@@ -162,7 +162,7 @@ def listen_on_port(host: str, port: int, *, seconds: float = PORT_SECONDS) -> so
 
 
 def _listen(host: str, port: int) -> socket.socket | None:
-    """Return a socket bound to a port; None if somebody has it."""
+    """Return a socket bound to a port; None if the port is taken."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     # As gunicorn does: without it a port counts as taken for a minute after its last connection.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -34,9 +34,9 @@ from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Su
 
 FIRST_PORT = 8000
 START_SECONDS = 300  # for each of web and workers
-SAYING_SECONDS = 5  # after so long it is said what the start waits for
-POLITENESS = 10  # of 19: what fills the demo goes after whoever works with the service
-SILENCE_SECONDS = 20  # for the first sign of life of a worker that has said that it is ready
+SAYING_SECONDS = 5  # interval between messages about what the start waits for
+POLITENESS = 10  # of 19: filling the demo yields to the people who use the service
+SILENCE_SECONDS = 20  # for the first sign of life of a worker that has reported ready
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Start:
             self._fill_history(address, wanted, owner_env)
 
     def _fill_history(self, url: str, wanted: Path, env: Mapping[str, str]) -> None:
-        """Give a new demo something to look at, beside the service that is ready; nobody waits for it."""
+        """Fill a new demo's history in the background, next to the running service."""
         env = {name: value for name, value in env.items() if name != "DATABASE_MIGRATION_URL"}
         options = ["--url", url, "--wanted", str(wanted)]
         options += ["--ca-file", str(self._front.ca_file)] if self._front else []
@@ -132,7 +132,7 @@ class Start:
         self.resources.callback(kill_tree, process)
 
     def _tell(self, url: str, account: Mapping[str, str]) -> None:
-        """Return where the service is, and what else somebody needs who calls it."""
+        """Print the address of the service, and what its callers need besides."""
         self.lock.announce(url)
         trust = self._front.trust() if self._front else {}
         if account:
@@ -163,7 +163,7 @@ class Start:
             return str(evaluation.write_demo_env(self.home, url, values))
 
     def _first_verdict(self, url: str, key: str) -> str:
-        """Ask for one; a service that is ready goes on when its first answer is late or none."""
+        """Run the first evaluation; if it is late or fails, the service stays up and the returned text is a warning."""
         try:
             return str(evaluation.first_evaluation(url, key, self._front.ca_file if self._front else None))
         except ServiceFailed as failure:
@@ -183,7 +183,7 @@ class Start:
         return LOOPBACK if self.options.https else self.options.host
 
     def _opened_front(self) -> CaddyFront | None:
-        """Take the port of https, if it was asked for."""
+        """Bind the HTTPS port, if the front is enabled."""
         if not self.options.https:
             return None
         return open_front(
@@ -259,7 +259,7 @@ class Start:
         return number
 
     def _wait_for(self, service: Child) -> None:
-        """Wait until every part of the service does its work, and say which one the start still waits for."""
+        """Wait until every part of the service works, and report the part that the start still waits for."""
         host, port = self._host, self._listener.getsockname()[1]
         with self.progress.step("web answers"):
             self._until(lambda: [] if roster.answers(host, port, self._start) else [roster.WEB])
@@ -283,7 +283,7 @@ class Start:
 
 
 def empty_folder(folder: Path) -> Path:
-    """The metrics of processes that are gone would be counted again."""
+    """Return an empty folder: metrics of processes from an earlier run would be counted twice."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
     return folder

@@ -20,7 +20,7 @@ SOURCES = (
     "evalsvc/infra/functions.py", "evalsvc/catalog/*.py",
     "evaluators/**/*.py", "requirements/runtime.txt",
 )  # fmt: skip
-# The comment and what has been applied since, by whomever: someone may have gone back a step by hand.
+# Includes the migrations applied since by other means: someone might have migrated back by hand.
 APPLIED = "SELECT md5(string_agg(app || '.' || name, ',' ORDER BY app, name)) FROM django_migrations"
 NOTE = "SELECT obj_description(to_regclass('django_migrations'), 'pg_class')"
 

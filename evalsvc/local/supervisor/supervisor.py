@@ -26,7 +26,7 @@ class StopRequested(Exception):
 
 
 class ServiceFailed(Exception):
-    """The service cannot run; the message says which part and why, with its last log lines."""
+    """The service cannot run; the message names the part and the reason, with its last log lines."""
 
 
 class Supervisor:
@@ -122,7 +122,7 @@ class Supervisor:
         raise ServiceFailed(f"{name} did not end within {timeout:.0f} s")
 
     def watch(self) -> None:
-        """Keep the children running until a signal arrives (StopRequested) or one fails for good (ServiceFailed)."""
+        """Supervise the children until a signal arrives (StopRequested) or one fails permanently (ServiceFailed)."""
         while True:
             self.tick()
 
@@ -192,7 +192,7 @@ class Supervisor:
 
 
 def adopt_orphans(adopt: bool) -> None:
-    """Become the parent of grandchildren whose parent dies, so that they can be found. Linux only."""
+    """Become the parent of orphaned grandchildren, so that they can be found. Linux only."""
     if sys.platform.startswith("linux"):
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0)

@@ -1,4 +1,4 @@
-"""GET /v1/account/export: all that an account holds, to take along."""
+"""GET /v1/account/export: download all data of an account."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AccountExportView(AccountView):
     bare = ("GET",)
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """Let in keys that may write: whoever may only look on does not carry everything away at once."""
+        """Require a key with write scope: a read-only key must not export the complete account."""
         super().initial(request, *args, **kwargs)
         check_write_scope(self.caller)
 

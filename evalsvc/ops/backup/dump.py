@@ -24,9 +24,9 @@ MIGRATIONS = "SELECT app || '.' || name FROM django_migrations ORDER BY 1"
 
 
 def back_up(directory: Path) -> dict[str, Any]:
-    """Write a backup of the whole database into a new or empty folder; return what the manifest says of it.
+    """Write a backup of the complete database into a new or empty folder; return its manifest.
 
-    The service may go on meanwhile: what it writes after the first moment is not in the backup. Raises BackupRefused.
+    The service can run meanwhile: what it writes after the snapshot is not in the backup. Raises BackupRefused.
     """
     _make_empty(directory)
     url = settings.DATABASE_MIGRATION_URL

@@ -21,7 +21,7 @@ column of text, gets its casts inside the array."""
 N_HISTORIES = 20
 MOST_TOLD = 5
 
-# The rights to an object in one order, which tells nothing; those never changed are written as what they stand for.
+# Grants of an object in a fixed order, since theirs is irrelevant; unmodified ones are expanded to their default.
 _ACL = "(SELECT string_agg(one::text, ',' ORDER BY one::text) FROM unnest({}) one)"
 _RIGHTS = """coalesce(c.relacl, acldefault((CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END)::"char", c.relowner))"""
 _OURS = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
@@ -79,7 +79,7 @@ QUERIES = {
 TABLES = f"""
 SELECT c.oid::regclass::text, n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE {_OURS} AND c.relkind = 'r' ORDER BY 1"""
-# Read outside of the snapshot, as PostgreSQL keeps them: a restored one may be ahead, never behind.
+# Read outside of the snapshot, as sequences are not transactional: a restored one can be ahead, never behind.
 SEQUENCES = f"""
 SELECT c.oid::regclass::text, coalesce(pg_sequence_last_value(c.oid), 0)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_OURS} AND c.relkind = 'S' ORDER BY 1"""

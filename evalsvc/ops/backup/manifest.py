@@ -1,4 +1,4 @@
-"""The manifest of a backup: what is in it, whose secrets it needs, and a seal by which a change is known."""
+"""The manifest of a backup: its contents, fingerprints of the secrets it needs, and a seal that detects changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHUNK = 1 << 20
 
 
 def secret_fingerprint(secret: str) -> str:
-    """Return what a secret is known by; the secret itself, of at least 32 random characters, cannot be told from it."""
+    """Return the fingerprint of a secret, from which a secret of at least 32 random characters cannot be recovered."""
     return hmac.digest(secret.encode(), b"evalsvc backup", "sha256")[:8].hex()
 
 

@@ -18,7 +18,7 @@ LAST_LINES = 12
 
 
 class BackupRefused(Exception):
-    """A backup cannot be made or cannot be used; the message says why, and what to do."""
+    """A backup cannot be made or used; the message gives the reason and the remedy."""
 
 
 def connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
@@ -69,9 +69,10 @@ def _major(program: Path) -> int:
 
 
 def run_client(program: Path, url: str, *options: str) -> None:
-    """Run it against a database; files that it makes are its user's only. Raises BackupRefused with its last lines.
+    """Run the program against a database; files that it creates are private to the user.
 
-    The password goes by the environment: arguments of a process can be read by everybody on the machine.
+    Raises BackupRefused with its last lines. The password is passed in the environment: process arguments are readable
+    by all users of the machine.
     """
     parts = urlsplit(url)
     user, at, hosts = parts.netloc.rpartition("@")

@@ -1,8 +1,8 @@
-"""The verb that ends an account, with everything that is its own.
+"""Delete an account and all of its data.
 
-First nobody may speak for it or see it any more, then its work ends, then its rows go by portions, and the account
-itself last: whoever is killed in the middle runs it again. Calls that were let in before the keys ended may write a
-little later, so what came since then is looked for once more when the longest of them is over.
+First its keys and members lose access, then its work ends, then its rows are deleted in batches, and the account itself
+last; an interrupted deletion can be run a second time. Calls admitted before the keys were revoked might write a little
+later, so rows added since then are deleted in a second pass, after the longest of these calls must have ended.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ BEFORE = timedelta(minutes=10)
 WAITING = "seconds left"
 TRIES = 5
 Tell = Callable[[str, int], None]
-# In the transaction that takes the account away. Nothing of a person or of what it held: its number and two times. One
-# that was brought in again, from a file, may be deleted a second time.
+# Runs in the transaction that deletes the account. The row contains no personal data and no content: only the account's
+# id, which side ordered the deletion, and two times. An account that was imported from a file can be deleted a second
+# time.
 NOTE = """
 INSERT INTO accounts_accountdeletion (id, ordered_by, began_at)
 SELECT a.id, coalesce((
@@ -50,8 +51,10 @@ ON CONFLICT (id) DO UPDATE SET ordered_by = excluded.ordered_by, began_at = excl
 
 
 def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: float = GRACE_SECONDS) -> Counter[str]:
-    """End an account and delete what it has; return how many rows of what. `tell` hears after each
-    portion how many of what are gone by now, and WAITING.
+    """Delete an account and all of its rows; return the number of deleted rows by table.
+
+    `tell` is called after each batch with the table and its total so far, and with WAITING and the seconds left during
+    the grace period.
     """
     gone, note = _noted(tell)
     with role_scope(SYSTEM):
@@ -65,9 +68,10 @@ def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: f
 
 
 def continue_deletion(account: Account, *, now: datetime, tell: Tell) -> bool:
-    """Go on with a deletion that has begun, without waiting; say whether the account is gone.
+    """Continue a deletion that has begun, and do not wait; return whether the account is now deleted.
 
-    `tell` hears of each portion, as in `delete_account`; what it raises ends this between two of them.
+    `tell` is called for each batch, as in `delete_account`; an exception from it stops the deletion between two
+    batches.
     """
     _, note = _noted(tell)
     with role_scope(SYSTEM):
@@ -101,7 +105,7 @@ def delete_remains(account_id: int, *, tell: Tell) -> Counter[str]:
 
 
 def _noted(tell: Tell) -> tuple[Counter[str], Tell]:
-    """Return how many rows went, by what they were, and what is to be told of each portion."""
+    """Return a counter of deleted rows by table, and a callback that updates it and calls `tell` for each batch."""
     gone: Counter[str] = Counter()
 
     def note(what: str, n: int) -> None:
@@ -135,7 +139,7 @@ def _delete_all(account_id: int, since: datetime | None, note: Tell, account: Ac
             _delete_tables(account_id, TABLES, note)
             return
         except IntegrityError:
-            # A call that was under way has added something to what is gone by now.
+            # A call that was in flight has added a row that refers to a deleted one.
             if not n_left:
                 raise
 

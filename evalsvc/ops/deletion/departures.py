@@ -1,4 +1,4 @@
-"""Deletions that admins of accounts have ordered: done in turns by whoever serves the queue `system`."""
+"""Account deletions ordered by account admins, done in turns by the worker of the queue `system`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class TurnIsOver(Exception):
 
 
 def work_on_deletions(*, seconds: float = TURN_SECONDS, clock: Callable[[], float] = time.monotonic) -> int:
-    """Go on with the deletion of each account that is marked, the oldest first; return how many are gone now.
+    """Continue the deletion of each marked account, the oldest first; return how many are now deleted.
 
-    Each portion is a transaction, so a turn that is over, or killed, has lost nothing: the next one goes on.
+    Each batch is a transaction, so a turn that is over, or killed, loses nothing: the next one continues.
     """
     n, began_at = 0, clock()
     for account in Account.objects.using(SYSTEM).exclude(deleted_at=None).order_by("deleted_at"):
@@ -37,12 +37,16 @@ def work_on_deletions(*, seconds: float = TURN_SECONDS, clock: Callable[[], floa
             break
         if is_gone:
             n += 1
-            log.warning("account %s is deleted; `manage.py delete_account --scrub` rewrites what held it", account.pk)
+            log.warning(
+                "account %s deleted; run `manage.py delete_account --scrub` to rewrite the "
+                "files that contained its rows",
+                account.pk,
+            )
     return n
 
 
 def _patience(account: Account, now: datetime) -> float:
-    """Return how much longer a turn may be: what came while it was deleted is walked past in one turn, or never."""
+    """Return the seconds by which a turn is extended, since rows added meanwhile must be passed in a single turn."""
     age = (now - (account.deleted_at or now)).total_seconds()
     return min(MORE_SECONDS, age / 600)
 

@@ -1,7 +1,7 @@
-"""Rewrite what files still hold of deleted rows: PostgreSQL's tables, and the append-only file of Redis.
+"""Rewrite files that still contain deleted rows: PostgreSQL's tables, and the append-only file of Redis.
 
-A deleted row stays in its page until something writes over it, VACUUM or not; only a table that is written anew is free
-of it. So each table is, one by one: it is locked meanwhile, and one that is in use for too long is left, and said.
+A deleted row stays in its page until something overwrites it, even after VACUUM; only rewriting the table removes it.
+So each table is rewritten under a lock; one that is in use for too long is skipped and reported.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')
 ORDER BY c.relkind = 'p', pg_total_relation_size(c.oid), 1
 """
-# Statistics hold examples of values, and ANALYZE leaves those of a table that is empty now. An index over an expression
-# has statistics of its own; whether there is anything is asked of its table.
+# Statistics contain sample values, and ANALYZE leaves those of a table that is now empty. An index over an expression
+# has statistics of its own; its table determines whether there are rows.
 STATISTICS = """
 SELECT coalesce(i.indrelid, c.oid)::regclass::text, s.schemaname, s.tablename, array_agg(DISTINCT s.attname::text)
 FROM pg_stats s
@@ -52,7 +52,7 @@ SELECT pg_walfile_name(pg_current_wal_lsn()), current_setting('archive_mode'),
 
 @dataclass(slots=True)
 class Scrubbed:
-    """What was written anew, what was left because it was in use, and what the append-only file came to."""
+    """The number of rewritten tables, the tables skipped because they were in use, and the append-only file's error."""
 
     tables: int = 0
     left: list[str] = field(default_factory=list)
@@ -60,14 +60,14 @@ class Scrubbed:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether no file of the servers is left that may hold deleted rows."""
+        """Return whether every file of the servers that can contain deleted rows was rewritten."""
         return not self.left and not self.aof
 
 
 def scrub(*, tell: Callable[[str, int], None], lock_seconds: int | None = None) -> Scrubbed:
-    """Write every table and the append-only file anew; needs the role that owns the tables.
+    """Rewrite every table and the append-only file; requires the role that owns the tables.
 
-    Accounts that were deleted before are noted as scrubbed where nothing was left.
+    Accounts that were deleted earlier are marked as scrubbed if nothing was skipped.
     """
     done = Scrubbed()
     with connections[OWNER].cursor() as cursor:
@@ -112,7 +112,7 @@ def _forget_statistics(cursor: CursorWrapper, done: Scrubbed) -> None:
 
 
 def rewrite_aof(*, seconds: float = AOF_SECONDS) -> str:
-    """Have Redis write its append-only file anew and wait for it; return why not, or nothing."""
+    """Make Redis rewrite its append-only file and wait for it; return the reason of a failure, or an empty string."""
     redis = shared_client(timeout=10.0)
     try:
         if not redis.info("persistence").get("aof_enabled"):

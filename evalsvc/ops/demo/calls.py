@@ -1,4 +1,4 @@
-"""The API as its users call it, so that what the demo holds was made as anything is made here."""
+"""Client calls to the API, so that the demo's data is created in the same way as any other."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the demo's account holds beside its two weeks: experiments and what follows from one, a failing judge, traces.
+"""Contents of the demo account besides its two weeks of history: experiments with results, a failing judge, traces.
 
-The texts are written for the demo (`texts.json`). Every score of them is made by the service: the calls below are the
-API's, and nothing is written past it.
+The texts are written for the demo (`texts.json`). The service computes all of their scores: the calls below are API
+calls, and nothing is written directly to the database.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _experiment(calls: DemoCalls, name: str, dataset: str, configs: Sequence[Map
 
 
 def _answer(calls: DemoCalls, id: str, config: Mapping[str, Any], texts: Any, n_units: int | None = None) -> None:
-    """Push the stored answers of a config, unit by unit, until there is no more or `n_units` are answered."""
+    """Push the stored answers of a config, unit by unit, until no unit remains or `n_units` are answered."""
     (written,) = [one["answers"] for one in texts["configs"] if one["name"] == config["name"]]
     answers = {example["id"]: answer for example, answer in zip(texts["examples"], written, strict=True)}
     path = f"/v1/experiments/{id}"
@@ -72,7 +72,7 @@ def _output(example: Mapping[str, Any], answer: Sequence[Any]) -> dict[str, Any]
 
 
 def _decide(calls: DemoCalls, id: str) -> None:
-    """Rank the configs; ask whether the best may go out, which it may, and whether the cheapest would do."""
+    """Rank the configs; run a gate on the best, which passes, and one on the cheapest."""
     calls.post("/v1/comparisons", {"name": "Demo: prompts", "experiment_id": id, "judge": {"metric": "right"}})
     baseline = {"experiment_id": id, "config": CHEAPEST}
     best, cheapest = {"experiment_id": id, "config": BEST}, baseline
@@ -97,7 +97,7 @@ def _review(calls: DemoCalls, id: str) -> None:
 
 
 def _say(calls: DemoCalls, review: str, reviewer: str, criteria: str) -> None:
-    """Answer the next item: Ana asks whether it is right, Ben wants a sentence as well."""
+    """Answer the next item: Ana checks for correctness, Ben also requires a full sentence."""
     held = calls.post(f"/v1/reviews/{review}/lease", {"reviewer": reviewer})["lease"]
     text = held["outputs"][0]["text"]
     is_helpful = held["expected"].casefold() in text.casefold() and (reviewer == "ana" or len(text.split()) > 3)
@@ -106,7 +106,7 @@ def _say(calls: DemoCalls, review: str, reviewer: str, criteria: str) -> None:
 
 
 def _trace(calls: DemoCalls, texts: Mapping[str, Any], began_at: datetime) -> None:
-    """Keep what happened while some questions were answered, and scores on the spans that answered them."""
+    """Store traces of some answered questions, and scores on the spans that answered them."""
     answers = texts["configs"][1]["answers"]
     for i, (example, (output, *_)) in enumerate(zip(texts["examples"][:N_TRACES], answers, strict=False)):
         at = began_at - timedelta(minutes=7 * (N_TRACES - i))
@@ -165,7 +165,7 @@ def _hex(text: str, n: int) -> str:
 
 
 def _fail(calls: DemoCalls, examples: Sequence[Mapping[str, Any]]) -> None:
-    """Ask a judge that nobody reaches: its verdicts are errors, and no scores."""
+    """Use a judge that is unreachable: its results are errors and have no scores."""
     nowhere = {"name": "demo-unreachable", "base_url": NOWHERE + "/v1", "model": "judge-1"}
     calls.post("/v1/connections", nowhere)
     config = {"pass_criteria": "The MODEL OUTPUT is polite.", "connection": nowhere["name"]}
@@ -177,7 +177,7 @@ def _fail(calls: DemoCalls, examples: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _tell_nobody(calls: DemoCalls) -> None:
-    """Have a webhook that does not deliver. An answer with a secret is kept for nobody, so it is looked for first."""
+    """Create a failing webhook. Responses with a secret are not stored for idempotency, so check first."""
     if not calls.get("/v1/event-endpoints")["event_endpoints"]:
         told = {"url": NOWHERE + "/hooks", "event_types": ["evaluation.failed", "decision.made"]}
         endpoint = calls.post("/v1/event-endpoints", told)["event_endpoint"]["id"]

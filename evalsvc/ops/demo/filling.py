@@ -1,4 +1,4 @@
-"""The demo's account, filled through the API by a key that nobody sees and that ends with the work."""
+"""Fill the demo account through the API, with a temporary key that is revoked afterwards."""
 
 from __future__ import annotations
 

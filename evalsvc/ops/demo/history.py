@@ -1,7 +1,7 @@
-"""Two weeks of made-up evaluations in an account of their own, so that a new installation has pages to look at.
+"""Two weeks of made-up evaluations in a separate account, so that a new installation has data on its pages.
 
-Its one member only reads, and no key of it is ever shown: nobody adds to it, and nobody's own first score meets it.
-`manage.py delete_account "Demo history"` takes all of it away.
+The account's only member has read access, and its keys are never shown: nothing can be added to it, and a user's own
+first score stays out of it. `manage.py delete_account "Demo history"` removes it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 NAME = HISTORY
 N_CALLS = 2100
-# Of three apps, each answer judged by two evaluators: some answers only contain the right word. The last four days of
-# the app `support` are worse; one call in forty has no gold answer, which is an error and no score. Drawn by digests:
-# each installation has the same.
+# Three apps, each answer evaluated by two evaluators: some answers only contain the right word. The last four days of
+# the app `support` are worse; one call in forty lacks a gold answer, which gives an error in place of a score. Values
+# are derived from digests: each installation gets the same.
 DRAW = """
 CREATE TEMP TABLE drawn ON COMMIT DROP AS
 SELECT i, ms << 22 | (4 * i) AS request_id, to_timestamp((ms + 1767225600000) / 1000.0) AS kept_at, s.app, q.question,

@@ -1,1 +1,1 @@
-"""Signs of life of workers and of the clock: given, kept in Redis, and read."""
+"""Signs of life of workers and of the clock: sent, stored in Redis, and read."""

@@ -1,4 +1,4 @@
-"""Signs of life of workers and clock: one sorted set in Redis, whose scores are Redis' own time."""
+"""Signs of life of workers and the clock: one sorted set in Redis, scored by Redis' own time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalsvc.infra.redis import CLOCK, Script, shared_client
 
 KEY = "evalsvc:alive"
 EVERY_SECONDS = 2.0
-SILENT_SECONDS = 15  # a busy host may hold a process up for some seconds
+SILENT_SECONDS = 15  # a busy host can delay a process for some seconds
 BEAT = "beat"
 PARTS = ("cpu", "judge", "experiments", "system", BEAT)
 
@@ -67,22 +67,22 @@ READ = Script(CLOCK, "local now = clock() return redis.call('ZRANGEBYSCORE', KEY
 
 
 def show(parts: list[str], name: str, *, figures: Mapping[str, int] | None = None) -> None:
-    """Say that the process `name` does the work of these parts. A failure is logged: silence says the same."""
+    """Report that the process `name` does the work of these parts. A failure is logged: silence means the same."""
     try:
         SHOW.run(keys=[KEY], args=_members(parts, name))
         if figures:
             shared_client().hset(FIGURES, name, orjson.dumps(figures))
     except RedisError as error:
-        log.warning("no sign of life: Redis does not answer (%s)", type(error).__name__)
+        log.warning("sign of life not sent: Redis does not answer (%s)", type(error).__name__)
 
 
 def leave(parts: list[str], name: str) -> None:
-    """Say that the process `name` does no work any more."""
+    """Report that the process `name` has stopped working."""
     try:
         shared_client().zrem(KEY, *_members(parts, name))
         shared_client().hdel(FIGURES, name)
     except RedisError as error:
-        log.warning("no last sign of life: Redis does not answer (%s)", type(error).__name__)
+        log.warning("sign of life not removed: Redis does not answer (%s)", type(error).__name__)
 
 
 def alive() -> Counter[str]:
@@ -101,7 +101,7 @@ def beats() -> list[tuple[str, str, float]]:
 
 
 def worker_figures() -> list[dict[str, int]]:
-    """Return what the workers that are there have told of themselves; others' is forgotten. Raises RedisError."""
+    """Return the figures reported by running workers; those of other workers are deleted. Raises RedisError."""
     there = {member.decode().partition(" ")[2] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS])}
     found: dict[bytes, bytes] = shared_client().hgetall(FIGURES)  # type: ignore[assignment]
     told = {name.decode(): text for name, text in found.items()}
@@ -115,7 +115,7 @@ def note_ran(name: str) -> None:
     try:
         NOTE_RAN.run(keys=[RAN], args=[name])
     except RedisError as error:
-        log.warning("not noted that %s has run: Redis does not answer (%s)", name, type(error).__name__)
+        log.warning("run of %s not recorded: Redis does not answer (%s)", name, type(error).__name__)
 
 
 def ages() -> dict[str, float]:

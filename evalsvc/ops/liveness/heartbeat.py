@@ -39,13 +39,13 @@ class Heartbeat(bootsteps.StartStopStep):
 
 
 def give_sign(parts: list[str], name: str) -> None:
-    """Say that the worker is there, and how it stands."""
+    """Send a worker's sign of life, with its current figures."""
     alive.show(parts, name, figures=judging_figures())
     touch_alive_file()
 
 
 def touch_alive_file() -> None:
-    """Say so on this machine, too: a container's health check asks the age of a file, which costs it nothing."""
+    """Touch a local file too: a container's health check reads the age of a file, which is cheap."""
     if path := os.environ.get("EVALSVC_ALIVE_FILE"):
         Path(path).touch()
 
@@ -58,7 +58,7 @@ def note_ended(sender: Any = None, **kwargs: object) -> None:
 
 
 class Clock(PersistentScheduler):
-    """The clock's schedule; a sign of life says that it ticks."""
+    """The clock's schedule, which sends a sign of life as it ticks."""
 
     shown_at = 0.0
 
@@ -73,6 +73,6 @@ class Clock(PersistentScheduler):
         return min(wait, alive.EVERY_SECONDS)
 
     def close(self) -> None:
-        """Keep the schedule, and say that this is the end."""
+        """Save the schedule and report the end."""
         super().close()
         alive.leave([alive.BEAT], socket.gethostname())

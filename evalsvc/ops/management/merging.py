@@ -1,4 +1,4 @@
-"""Names that cannot be told apart: which an account has, and two projects of one name made one."""
+"""Look-alike names in an account, and the merge of projects with the same name."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ IN_PROJECTS: tuple[type[Model], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class LookAlikes:
-    """Things of one kind whose names look the same, the one that stays first."""
+    """Objects of one kind with look-alike names; the one to retain is first."""
 
     kind: str
     rows: tuple[Any, ...]
 
 
 class NotMerged(Exception):
-    """Two projects hold things of one name each; the message says so."""
+    """Two projects contain objects with the same name; the message gives the kind."""
 
 
 def find_look_alikes(account: Account) -> Iterator[LookAlikes]:
-    """Find an account's names that cannot be told apart. Within the account's scope."""
+    """Find an account's look-alike names. Requires the account's scope."""
     for kind, (model, within) in KINDS.items():
         rows = model._default_manager.filter(account=account).order_by("pk")
         if model is AnnotationCriteria:
@@ -79,7 +79,7 @@ def merge_projects(account: Account, kept: Project, others: tuple[Project, ...])
     ids = [row.pk for row in others]
     try:
         with account_scope(account.pk):
-            # Captures, and whoever makes an experiment, wait or find the projects gone.
+            # Captures, and requests that create an experiment, wait or find the projects deleted.
             list(Project.objects.select_for_update().filter(account=account, pk__in=[kept.pk, *ids]).order_by("pk"))
             n = sum(
                 model._default_manager.filter(account=account, project_id__in=ids).update(project_id=kept.pk)

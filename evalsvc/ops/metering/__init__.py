@@ -1,1 +1,1 @@
-"""What `/metrics` says beyond counts of requests: queues, workers, the clock's tasks, experiments, pools, the build."""
+"""Metrics of `/metrics` besides request counts: queues, workers, the clock's tasks, experiments, pools, the build."""

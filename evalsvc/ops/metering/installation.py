@@ -1,4 +1,4 @@
-"""Figures of the whole installation, which are asked and not added up: every web process gives the same."""
+"""Metrics of the complete installation, which are queried and not summed: every web process returns the same."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class NotAnswered(DatabaseError):
 
 
 class KeptAnswer(Generic[T]):
-    """An answer that is kept for some seconds: however often figures are fetched, they are asked for now and then.
+    """A result that is cached for some seconds, so that frequent scrapes cause few queries.
 
-    It is asked for in a thread, and nobody waits longer than `within` seconds: the look-up of a server's name has no
-    bound, and without the figures of everything else a database that is down looks like a service that is down.
+    The query runs in a thread, and callers wait at most `within` seconds: a DNS lookup is not bounded in time, and if a
+    database outage blocked all other metrics, it would look like an outage of the service.
     """
 
     def __init__(self, ask: Callable[[], T], *, seconds: float = KEPT_SECONDS, within: float = WITHIN_SECONDS) -> None:
@@ -41,7 +41,7 @@ class KeptAnswer(Generic[T]):
         self._outcome: tuple[float, T | None, Exception | None] | None = None
 
     def get(self) -> T:
-        """Return it, or raise what was raised, asking anew when that is old. Raises DatabaseError."""
+        """Return the result or raise its exception, refreshed if it is old. Raises DatabaseError."""
         with self._changed:
             if not self._is_asked and self._is_old():
                 self._is_asked = True
@@ -62,7 +62,7 @@ class KeptAnswer(Generic[T]):
         try:
             answer = self._ask()
         except Exception as exc:
-            failure = exc  # raised in whoever asks
+            failure = exc  # raised in the caller of `get`
         finally:
             connections.close_all()  # this thread's
             with self._changed:
@@ -78,7 +78,7 @@ class Installation(Collector):
     """Queues, experiments, workers, the clock's tasks, and what runs here. Who does not answer gives no figure."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Ask the database and Redis."""
+        """Query the database and Redis."""
         yield _labelled("evalsvc_build_info", "What runs here.", ("version", "functions"), {_build(): 1})
         try:
             yield from _of_backlog(backlog.get())

@@ -1,4 +1,4 @@
-"""How a process' pools of database connections stand, noted once a second by its main loop."""
+"""State of the database connection pools of a process, recorded once a second by its main loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROLES = {APP: "app", SYSTEM: "system"}
 
 
 def note_pools() -> None:
-    """Note how many connections are used, idle and waited for. A pool that nobody has used is not opened."""
+    """Record how many connections are used, idle and waited for. Does not open a pool that is unused."""
     for alias, role in ROLES.items():
         made: dict[str, Any] = connections[alias]._connection_pools  # type: ignore[attr-defined]
         if alias not in made:

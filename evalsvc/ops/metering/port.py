@@ -18,6 +18,6 @@ def counted_here() -> CollectorRegistry:
 
 
 def open_port() -> None:
-    """Listen where EVALSVC_WORKER_METRICS_PORT says, in a thread; nothing without it. It asks for no key."""
+    """Serve metrics on EVALSVC_WORKER_METRICS_PORT in a thread, without authentication; do nothing if it is not set."""
     if port := int(os.environ.get("EVALSVC_WORKER_METRICS_PORT") or 0):
         start_http_server(port, addr=os.environ.get("EVALSVC_HOST", "127.0.0.1"), registry=counted_here())

@@ -1,4 +1,7 @@
-"""How much waits, for how long, and how many experiments run: asked of the database, the same for all processes."""
+"""Number and age of waiting evaluations, and running experiments, read from the database.
+
+The same for all processes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Backlog:
 
 
 def read_backlog() -> Backlog:
-    """Ask, for two seconds at most. Raises DatabaseError."""
+    """Read the backlog within two seconds. Raises DatabaseError."""
     with transaction.atomic(using=SYSTEM), connections[SYSTEM].cursor() as cursor:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(TIMEOUT_MS)])
         cursor.execute(RUNNING)

@@ -152,7 +152,7 @@ def _run_insert(query: str, values: dict[str, Any]) -> tuple[int, list[int]]:
 
 def _conflict(exc: IntegrityError) -> str:
     diag = getattr(exc.__cause__, "diag", None)
-    # Not the values: row-level security keeps them from the message as well.
+    # Do not include the values: row-level security hides them from the message as well.
     where = f"{getattr(diag, 'table_name', '')} ({getattr(diag, 'constraint_name', '')})"
     if getattr(diag, "sqlstate", "") == UNIQUE_VIOLATION:
         return (

@@ -17,7 +17,7 @@ from evalsvc.tenancy.scope import SYSTEM
 
 
 def check_release(file: AccountFile) -> None:
-    """Raise ImportRefused for a file whose tables had migrations that this server has not."""
+    """Raise ImportRefused for a file with migrations that this server lacks."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(MIGRATIONS)
         here = dict(cursor.fetchall())
@@ -45,7 +45,7 @@ def check_free(file: AccountFile, name: str) -> None:
 
 
 def check_own(file: AccountFile) -> None:
-    """Raise ImportRefused where a row points to one that is not the account's: a file says whatever its maker wrote."""
+    """Raise ImportRefused where a row references a row of another account: the content of a file is not trusted."""
     with connections[SYSTEM].cursor() as cursor:
         for table, column, parent in _references():
             cursor.execute(

@@ -29,7 +29,7 @@ SELECT set_config('enable_seqscan', %(switch)s, true), set_config('enable_hashjo
 
 
 def make_tags(ids: list[int]) -> None:
-    """Write the tags of evaluations, whose requests are there, as numbers of the account's own."""
+    """Write the tags of evaluations under this account's tag ids; their requests must already exist."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(BY_INDEX, {"switch": "off"})
         cursor.execute(TAGS, {"ids": ids})
@@ -43,9 +43,9 @@ def count_for_plans(tables: Sequence[str]) -> None:
 
 
 def add_members(account: Account, rows: list[bytes]) -> list[str]:
-    """Let the members in; return those who are new here, and cannot sign in before they have a password.
+    """Add the members; return those who are new on this server and cannot sign in until they have a password.
 
-    Raises ValidationError or ValueError for what is no member.
+    Raises ValidationError or ValueError for an invalid member.
     """
     new = []
     for row in map(orjson.loads, rows):
@@ -60,7 +60,7 @@ def add_members(account: Account, rows: list[bytes]) -> list[str]:
 
 
 def renew_secrets(account: Account) -> None:
-    """Give each endpoint of events a secret that nobody has seen: it signs nothing before it is rotated."""
+    """Give each event endpoint a new secret that was never shown: it signs nothing until it is rotated."""
     for endpoint in EventEndpoint.objects.filter(account=account):
         plain = new_webhook_key()
         endpoint.secret, endpoint.last4 = seal_webhook_key(plain, of=endpoint.id), plain[-5:-1]

@@ -37,7 +37,7 @@ MEMBERS_ROWS = """FROM accounts_member m JOIN accounts_user u ON u.id = m.user_i
 SELECT_MEMBERS = f"""
 SELECT row_to_json(r)::text FROM (SELECT u.email, m.role, m.created_at {MEMBERS_ROWS} ORDER BY m.id) r
 """
-# What cannot go along, or is at rest there, and what whoever moves has to do about it.
+# Data that cannot be moved, or is inactive after the move, and that requires action by the operator.
 NEEDS = {
     "connections": """
         SELECT c.name FROM judges_connection c
@@ -61,11 +61,14 @@ def begin_export(*, account: Account, actor: str) -> None:
 
 
 class AccountExport:
-    """The lines of an export. The first is read at once, so that whoever is refused hears it; `close` ends it."""
+    """The lines of an export.
+
+    The first is read immediately, so that a refusal is reported before the response begins; `close` ends the export.
+    """
 
     def __init__(self, account: Account) -> None:
         self._lines = _lines(account)
-        # The account's scope begins here and ends with the last line: nothing else of this thread may be in it.
+        # The account's scope begins here and ends with the last line: no other work of this thread must run in it.
         self._context = copy_context()
         self._first: bytes | None = self._context.run(next, self._lines)
 
@@ -77,7 +80,7 @@ class AccountExport:
         return self._context.run(next, self._lines) if first is None else first
 
     def close(self) -> None:
-        """Let the snapshot go; the web server calls it, also when the reader is gone."""
+        """Release the snapshot; the web server calls it, also when the reader has disconnected."""
         self._context.run(self._lines.close)
 
 
@@ -110,8 +113,8 @@ def _lines(account: Account) -> Any:
             yield from _tables(account.pk, digest, told)
             yield _line({"end": {"tables": told, "sha256": digest.hexdigest()}})
     except Error:
-        # The answer has begun: all that is left is to break it off, and the file has no end.
-        log.warning("An export of account %s was broken off.", account.pk, exc_info=True)
+        # The response has begun, so the only option is to abort it; the file then lacks its end line.
+        log.warning("An export of account %s was aborted.", account.pk, exc_info=True)
         raise
 
 
@@ -188,7 +191,7 @@ def _first_column(cursor: Any, query: str, values: dict[str, Any]) -> list[Any]:
 
 
 def _take_place(account_id: int) -> None:
-    """Hold one of the few places until the transaction ends. Raises Problem where there is none."""
+    """Acquire one of the few export slots until the transaction ends. Raises Problem if none is free."""
     with connections[current_role()].cursor() as cursor:
         if not EXPORT.try_take(cursor, account_id):
             raise _busy("Another export of this account runs.")

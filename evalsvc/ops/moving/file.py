@@ -24,19 +24,19 @@ WORDS = {"format", "version", "release", "migrations", "account", "taken_at", "t
 
 
 class ImportRefused(Exception):
-    """The account cannot be brought in; the message says why, and what to do. Nothing was written."""
+    """The account cannot be imported; the message contains the reason and the remedy. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountFile:
-    """A file whose beginning has been read."""
+    """An account file with its manifest read."""
 
     path: Path
     manifest: dict[str, Any]
 
     @property
     def account_id(self) -> int:
-        """Return the id that the account had, and keeps."""
+        """Return the id of the account, which does not change."""
         return int(self.manifest["account"]["id"])
 
     @property
@@ -46,7 +46,7 @@ class AccountFile:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return how many rows of each table the file says to have."""
+        """Return the number of rows of each table according to the manifest."""
         return {name: int(n) for name, n in self.manifest["tables"].items()}
 
     def rows(self) -> Iterator[tuple[str, bytes]]:

@@ -66,8 +66,9 @@ COLUMNS_STAY: dict[str, Mapping[str, str]] = {
 _UNDER_WAY = (
     "SELECT p.request_id FROM evaluations_evaluation p WHERE p.account_id = %(account)s AND p.status = 'pending'"
 )
-# A unit whose outputs wait for their scores is asked again as a whole. Not where metrics were added: these wait for
-# outputs that are there, and are scored in the new place as they would be here. So is what a retry has changed.
+# A unit with outputs that wait for their scores is reset completely. Not where metrics were added: these wait for
+# outputs that exist, and are scored on the new server as they would be here. The same applies to outputs changed by a
+# retry.
 _IS_RESET = "NOT EXISTS (SELECT 1 FROM experiments_addition d WHERE d.experiment_id = t.experiment_id)"
 _KEPT_OUTPUTS = f"o.config_id = t.id AND (o.scored OR o.retry IS NOT NULL OR NOT {_IS_RESET})"
 _IS_RETRY = f"t.addition >= {RETRIES_FROM}"
@@ -104,7 +105,7 @@ INSTEAD: dict[str, Mapping[str, str]] = {
     },
     "experiments_workunit": {
         "state": f"CASE WHEN {_REOPENED} THEN 'open' ELSE t.state END",
-        # Never as if it were new: whoever takes it next looks what is recorded of it.
+        # Never 0, so that the next worker to lease the unit checks what is recorded of it.
         "attempt": f"CASE WHEN {_REOPENED} THEN greatest(t.attempt, 1) ELSE t.attempt END",
         "token": "NULL::uuid",
         "lease_expires_at": "NULL::timestamptz",
@@ -120,11 +121,11 @@ ROWS = {
     f"SELECT e.id FROM evaluations_evaluation e WHERE e.request_id IN ({_UNDER_WAY}))",
     "experiments_output": f"t.scored OR t.retry IS NOT NULL OR NOT {_IS_RESET}",
     "comparisons_judgement": "t.state = 'done'",
-    # What is in somebody's hands is given out anew.
+    # Items that are assigned to a reviewer are assigned again.
     "reviews_reviewanswer": "t.answered_at IS NOT NULL",
-    # Of people, who may be others there.
+    # Belongs to a user, and users differ between servers.
     "evaluations_savedsearch": "t.owner_id IS NULL",
-    # A lease of a worker here; there the question is asked anew.
+    # The lease of a worker on this server; the question is sent again on the other.
     "experiments_stageoutput": "t.output IS NOT NULL",
 }
 """Which rows of the account's go along, in SQL over `t`; of other tables all."""
@@ -153,7 +154,7 @@ class MovingTable:
 
     @property
     def select(self) -> str:
-        """Return the query of the rows as JSON, in the order in which they were made where their keys say it."""
+        """Return the query of the rows as JSON, in order of creation where the primary key reflects it."""
         values = ", ".join(f'{self._value(name)} AS "{name}"' for name in self.columns)
         order = "ORDER BY t.id" if self.name in _counted() else ""
         return f"SELECT row_to_json(r)::text FROM (SELECT {values} {self.rows} {order}) r"
@@ -177,7 +178,7 @@ def taken_tables() -> tuple[MovingTable, ...]:
 
 
 def account_models() -> list[type[models.Model]]:
-    """Return the models whose rows belong to accounts, and the account's own."""
+    """Return the models with rows of accounts, and Account itself."""
     return [
         model
         for model in apps.get_models()
@@ -211,5 +212,5 @@ def _columns(model: type[models.Model]) -> tuple[str, ...]:
 
 @cache
 def _counted() -> frozenset[str]:
-    """Tables that number their rows by themselves: anew where they are brought in, in the same order."""
+    """Return the tables with automatic primary keys: their rows are numbered again on import, in the same order."""
     return frozenset(model._meta.db_table for model in account_models() if isinstance(model._meta.pk, models.AutoField))

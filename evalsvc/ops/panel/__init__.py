@@ -1,1 +1,1 @@
-"""The operator's page: how the installation stands, by the figures of `/metrics` and what the database says."""
+"""The operator page: state of the installation, from the metrics of `/metrics` and from the database."""

@@ -1,4 +1,4 @@
-"""What PostgreSQL, Valkey and the disk say of themselves, asked now and then: no row of an account is read."""
+"""State of PostgreSQL, Valkey and the disk, queried at intervals; no row of an account is read."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class IndexInWork:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """The file system that holds the data of this machine."""
+    """The file system with the data of this machine."""
 
     path: str
     free: int
@@ -103,7 +103,7 @@ class Inventory:
 
 
 def read_inventory() -> Inventory:
-    """Ask, for two seconds a statement at most. Raises DatabaseError."""
+    """Query the inventory, with a limit of two seconds a statement. Raises DatabaseError."""
     connection = connections[SYSTEM]
     with transaction.atomic(using=SYSTEM), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(TIMEOUT_MS)])
@@ -163,7 +163,7 @@ def _valkey() -> str | None:
 
 
 def _disk() -> Disk:
-    """Look where `make up` keeps its data; on a machine without it, where the service stands."""
+    """Check the disk with the data of `make up`; on a machine without it, the disk of the working directory."""
     home = evalsvc_home(Path.cwd())
     place = home if home.exists() else Path.cwd()
     used = shutil.disk_usage(place)

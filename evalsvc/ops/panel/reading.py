@@ -1,4 +1,4 @@
-"""Everything of the operator's page, each part asked by itself: what does not answer is missing, the rest stands."""
+"""All data of the operator page. Each part is queried separately, so that one failure does not affect the others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PeriodicTask:
 
 @dataclass(frozen=True, slots=True)
 class PanelReading:
-    """The installation just now; None where nobody answered."""
+    """Current state of the installation; None for a part that did not answer."""
 
     backlog: Backlog | None = None
     beats: list[Beat] | None = None
@@ -73,7 +73,7 @@ class PanelReading:
 
 
 def read_panel(now: datetime) -> PanelReading:
-    """Ask everybody. Takes a few seconds at most, also where nobody answers."""
+    """Query all parts. Takes a few seconds at most, also if nothing answers."""
     return PanelReading(
         backlog=_asked(lambda: installation.backlog.get()),
         beats=_asked(lambda: [Beat(*one) for one in alive.beats()]),

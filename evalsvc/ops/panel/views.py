@@ -16,11 +16,11 @@ from evalsvc.ops.panel.reading import read_panel
 from evalsvc.ops.panel.troubles import troubles_of
 
 
-# What it asks is of no account, and may have to wait for a server that is down.
+# Not scoped: the queries concern no single account, and might wait for a server that is down.
 @require_safe
 @console_page(scoped=False)
 def operator_page(request: PageRequest) -> HttpResponse:
-    """Show how the installation stands, to operators; nobody else is told that there is such a page."""
+    """Show the state of the installation to operators; 404 for anyone else."""
     if not request.visitor.is_operator:
         raise Http404
     reading = read_panel(request.visitor.now)

@@ -72,13 +72,13 @@ def call_groups() -> tuple[CallGroup, ...]:
 
 
 def find_call(name: str) -> Call | None:
-    """Return a call by the name of its operation, or by the fragment that leads to it in its guide."""
+    """Return a call by its operation name, or by the fragment of its guide's URL."""
     calls = [call for group in call_groups() for call in group.calls]
     return next((call for call in calls if name in (call.name, call.guide.partition("#")[2])), None)
 
 
 def search_calls(query: str) -> tuple[CallGroup, ...]:
-    """Return the groups with those calls that hold every word of a query."""
+    """Return the groups with the calls that contain every word of a query."""
     words = query[:LONGEST_QUERY].casefold().split()
     found = (
         CallGroup(one.name, one.text, tuple(call for call in one.calls if all(word in call.folded for word in words)))
@@ -88,7 +88,7 @@ def search_calls(query: str) -> tuple[CallGroup, ...]:
 
 
 def _place(group: str, call: Call) -> tuple[bool, bool, str, str]:
-    """Return what orders a group: evaluate, then what bears its name; what is made stands before what is looked at."""
+    """Return the sort key within a group: evaluate first, then calls under the group's own path; POST before GET."""
     is_evaluate = f"{call.path}/".startswith("/v1/evaluate/")
     is_other = not call.path.startswith(f"/v1/{group.replace(' ', '-')}")
     verbs = {"POST": "1", "GET": "2", "PUT": "3", "PATCH": "4", "DELETE": "5"}

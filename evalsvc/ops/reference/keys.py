@@ -1,4 +1,4 @@
-"""The keys of a body or an answer as rows of a table: of which type, what each means, and what is inside."""
+"""The keys of a body or an answer as rows of a table: type, meaning, and nested keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _formats = {"date-time": "time", "uuid": "UUID", "binary": "file", "byte": "byte
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key; `keys` are those of the object that it holds, or of each object of its list."""
+    """One key; `keys` are those of its object, or of each object in its list."""
 
     name: str
     kind: str
@@ -30,7 +30,7 @@ class Key:
 
 
 def shape_keys(schema: dict[str, Any], within: tuple[str, ...] = ()) -> tuple[Key, ...]:
-    """Return the keys of the object that a schema describes, wherever it stands: itself, in a list, or in a choice."""
+    """Return the keys of the object that a schema describes, directly, in a list or in a choice."""
     if len(within) > DEEPEST:
         return ()
     for name, part in _objects(schema):
@@ -53,7 +53,7 @@ def inline_html(markdown: str) -> SafeString:
 
 
 def _objects(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects that a value may be or hold, by name; one without a name has a name of its own."""
+    """Yield the objects that a value can be or contain, by name; an unnamed one is identified by its `id`."""
     name, part = named_schema(schema)
     if "properties" in part:
         yield name or str(id(part)), part

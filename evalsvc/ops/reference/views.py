@@ -1,4 +1,4 @@
-"""The pages of the API. Anyone may read them: they say nothing of any account."""
+"""The pages of the API reference. They are public and contain no account data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def openapi_document(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def reference_page(request: HttpRequest) -> HttpResponse:
-    """Show every call by what it is about, or those that hold the words of `q`."""
+    """Show every call by group, or those that contain the words of `q`."""
     query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
     return render(request, "ops/reference.html", {"groups": search_calls(query), "searched": query})
 

@@ -1,7 +1,7 @@
-"""A line for each answered request: how it went and whose it was, and nothing of what it said.
+"""Access log: one line for each request with its outcome and account, but none of its content.
 
-gunicorn calls for it when the last byte is out, so that answers in portions are timed to their end, and refusals of
-what never was a request get a line too. It is written as JSON by the logger of the service.
+gunicorn calls the logger after the last byte, so that streamed responses are timed to their end, and requests that
+could not be parsed get a line too. The service's logger writes the line as JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNREAD = "unread"
 
 
 class AccessLogger(Logger):
-    """gunicorn's logger, whose access lines are ours."""
+    """gunicorn's logger, with access lines in the format of this service."""
 
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: timedelta) -> None:
         """Write the line of an answer. The path is none of it, nor the query: callers choose them."""
@@ -38,7 +38,7 @@ class AccessLogger(Logger):
 def write_line(
     method: str, route: str, status: int, *, ms: float | None = None, account: int | None = None, request_id: str = ""
 ) -> None:
-    """Write a line where EVALSVC_ACCESS_LOG asks for it."""
+    """Write a line if EVALSVC_ACCESS_LOG is on."""
     from django.conf import settings
 
     if not settings.ACCESS_LOG:

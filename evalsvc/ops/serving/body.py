@@ -22,7 +22,7 @@ class HeardBody:
 
     def __init__(self, body: Body) -> None:
         self._body = body
-        # gunicorn knows two kinds of bodies: in chunks, and of a length, which may be 0.
+        # gunicorn has two kinds of bodies: chunked, and of a given length, which can be 0.
         is_chunked = isinstance(body.reader, ChunkedReader)
         self._announced: int | None = None if is_chunked else body.reader.length
         self._unreader: PacedUnreader | None = None if is_chunked else body.reader.unreader
@@ -87,14 +87,14 @@ class HeardBody:
 
 
 def ended_early() -> BodyBroken:
-    """Make the error for a sender that has gone."""
+    """Return the error for a sender that disconnected."""
     return BodyBroken("The body ends before its announced length.")
 
 
 def heard(application: Application) -> Application:
-    """Let an application read bodies as HeardBody, and close a connection on which one is left unread.
+    """Wrap an application to read bodies as TrackedBody, and close connections with an unread body.
 
-    It must be said before the answer goes out: a connection that was promised to stay would be used again.
+    This is decided before the response headers are sent: a client reuses a connection unless they announce its end.
     """
 
     def answer(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
@@ -103,7 +103,7 @@ def heard(application: Application) -> Application:
         environ["wsgi.input"] = body
 
         def begin(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
-            # Who is being left keeps no connection either: the next request on it would come too late.
+            # While draining, close every connection: the next request on it would come too late.
             if draining.is_on() or not body.is_over():
                 response.force_close()
             return start_response(status, headers, exc_info)

@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 0.005
 
 
 class ClientConnection(TConn):
-    """A connection whose heads have a deadline, and which lingers when it is closed."""
+    """A connection with a deadline for request heads, which lingers when it is closed."""
 
     def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
         super().__init__(cfg, sock, client, server)
@@ -33,9 +33,10 @@ class ClientConnection(TConn):
         self._is_new = True
 
     def has_request(self) -> bool:
-        """Return whether the head of a request has come, as far as that can be said without waiting.
+        """Return whether the head of a request has arrived, as far as that is known without waiting.
 
-        Who says nothing within a moment is left to the poller; gunicorn would keep a thread for it for five seconds.
+        A client that sends nothing within a moment is left to the poller; gunicorn would block a thread for it for five
+        seconds.
         """
         has_head = self.unreader.has_head()
         if self._is_new and not has_head:

@@ -1,4 +1,4 @@
-"""Whether this process is being left: /readyz says so, nobody is let wait for workers, and then it may stop."""
+"""Drain of this process: /readyz reports it, no request waits for workers, and then the process can stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Draining:
             self._began = time.monotonic()
 
     def is_on(self) -> bool:
-        """Return whether the process is being left; it may have been told by the file a moment ago."""
+        """Return whether the process is draining; notices the drain file with a short delay."""
         if self._began is None and time.monotonic() - self._looked >= LOOK_SECONDS:
             self._looked = time.monotonic()
             if is_asked_for():
@@ -31,7 +31,7 @@ class Draining:
         return self._began is not None
 
     def is_over(self) -> bool:
-        """Return whether it has been left for as long as EVALSVC_DRAIN_SECONDS asks for."""
+        """Return whether the drain has lasted for EVALSVC_DRAIN_SECONDS."""
         return self._began is not None and time.monotonic() - self._began >= drain_seconds(os.environ)
 
 
@@ -40,7 +40,7 @@ draining = Draining()
 
 
 def is_asked_for() -> bool:
-    """Look for the file. One that somebody else has left in a folder for everybody does not count."""
+    """Return whether the drain file exists. A file that another user left in a shared folder does not count."""
     try:
         return os.lstat(drain_file(os.environ)).st_uid in (os.geteuid(), 0)
     except (OSError, MalformedDrain):
@@ -54,6 +54,6 @@ def ask_to_drain() -> None:
 
 
 def forget_earlier_drain() -> None:
-    """Take away the file that an earlier start was told by."""
+    """Remove the drain file of an earlier run."""
     if is_asked_for():
         drain_file(os.environ).unlink(missing_ok=True)

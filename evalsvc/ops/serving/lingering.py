@@ -1,7 +1,7 @@
-"""Closing a connection whose sender may still be sending.
+"""Lingering close: closing a connection to which the client might still be sending.
 
-A socket that is closed with bytes unread resets the connection, and the sender may lose an answer that it has not read
-yet. So a socket stops sending, and one thread of the process reads and discards what still comes, within bounds.
+Closing a socket with unread bytes resets the connection, and the client might lose a response that it has not read
+yet. So the socket stops sending, and one thread of the process reads and discards incoming data, within limits.
 """
 
 from __future__ import annotations

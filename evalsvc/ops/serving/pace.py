@@ -1,7 +1,8 @@
-"""How fast a request must come: a deadline for its head, a least rate for its body.
+"""Minimum request speed: a deadline for the head, a minimum rate for the body.
 
-Nobody's thread waits for a head: what has come of it is kept, and the poller says when there is more. Who waits for a
-body holds a thread, but neither a turn at the door nor a database connection, and few may.
+No thread waits for a head: partial heads are buffered, and the poller reports further data. A request that waits for
+its body occupies a thread, but neither a slot of the concurrency limiter nor a database connection; their number is
+limited.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ END_OF_HEAD = b"\r\n\r\n"
 
 
 class SlowSenders:
-    """Who sends a body slowly: each holds a thread. Where there are too many, the one that has taken longest goes."""
+    """The clients that send a body slowly; each occupies a thread.
+
+    When there are too many, the one with the earliest deadline is disconnected.
+    """
 
     def __init__(self, most: int = 64) -> None:
         self._most = most
@@ -41,7 +45,7 @@ class SlowSenders:
         self._waiting: set[PacedUnreader] = set()
 
     def resize(self, most: int) -> None:
-        """Change how many there may be."""
+        """Change the limit."""
         self._most = max(1, most)
 
     @contextlib.contextmanager
@@ -88,7 +92,7 @@ class PacedUnreader(SocketUnreader):
         return self.buf.getbuffer().nbytes
 
     def take_in(self, n_bytes: int) -> bool:
-        """Take in what has come, so many bytes at most, without waiting; say whether more may come."""
+        """Buffer available data, at most `n_bytes`, without waiting; return whether more data can follow."""
         try:
             data = self.sock.recv(n_bytes, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -100,7 +104,10 @@ class PacedUnreader(SocketUnreader):
         return bool(data)
 
     def has_head(self) -> bool:
-        """Return whether the parser has no need to wait: a request's head is there, too long a one, or the end."""
+        """Return whether the parser can run without waiting:
+
+        on a complete head, one that is too long, or the end of the stream.
+        """
         while not self._is_head_in():
             before = self.n_buffered()
             if not self.take_in(PIECE):

@@ -25,7 +25,10 @@ def is_senders_fault(exc: BaseException) -> bool:
 
 
 def as_refusal(exc: BaseException) -> Problem:
-    """Return the problem for what gunicorn raised. It repeats nothing of the request: a header may be a key."""
+    """Return the problem for an exception of gunicorn.
+
+    It repeats nothing of the request: a header might be an API key.
+    """
     if not is_senders_fault(exc):
         return Problem()
     code = next((code for kind, code in CODES.items() if isinstance(exc, kind)), "bad_request")

@@ -89,7 +89,7 @@ class WebWorker(ThreadWorker):
             super().on_pending_socket_readable(conn, client)
 
     def murder_pending(self) -> None:
-        """Close connections that say nothing, and refuse those whose headers do not come to an end."""
+        """Close idle connections, and refuse those that do not complete their headers in time."""
         super().murder_pending()
         now = time.monotonic()
         if now - self._looked_at >= 1.0:
@@ -121,7 +121,7 @@ class WebWorker(ThreadWorker):
             self.log.debug("Failed to send error message.")
 
     def notify(self) -> None:
-        """Give a sign of life, once a second at least; whoever is slow loses its place, and a drain goes on."""
+        """Send a heartbeat, at least once a second; also recheck the concurrency limiter and continue a drain."""
         super().notify()
         door.look()
         if draining.is_on():
@@ -143,7 +143,7 @@ class WebWorker(ThreadWorker):
         """
         self._is_told_to_stop = True
         draining.begin()
-        # In the main loop: a signal may come while this thread holds any lock.
+        # Deferred to the main loop: a signal can arrive while this thread has acquired a lock.
         self.method_queue.defer(self._drain)
 
 

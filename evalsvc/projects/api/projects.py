@@ -67,7 +67,7 @@ class PageQuery(serializers.Serializer[Any]):
 
 
 def requested_page(view: AccountView, request: Request) -> slice:
-    """Return which rows the query asks for; parameters that are not known are named in `warnings`."""
+    """Return the slice of rows that the query requests; unknown parameters are reported in `warnings`."""
     wanted = view.asked(request, PageQuery)
     start: int = wanted["offset"]
     return slice(start, start + wanted["limit"])

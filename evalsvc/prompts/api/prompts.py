@@ -32,7 +32,7 @@ LARGEST = 2**31 - 1
 
 
 class PromptsQuery(serializers.Serializer[Any]):
-    """What both lists are asked for. `limit=0` asks for nothing, and gets it."""
+    """The query parameters that both lists have in common. `limit=0` returns an empty page."""
 
     project_id = serializers.UUIDField(required=False)
     project_name = serializers.CharField(required=False)
@@ -45,7 +45,7 @@ class PromptsQuery(serializers.Serializer[Any]):
         return self.validated_data["limit"], self.validated_data["offset"]
 
     def of(self, prefix: str = "") -> PromptFilters:
-        """Return which prompts are meant; their names are asked for under `prefix`."""
+        """Return the filters on prompts; their names are read from parameters that start with `prefix`."""
         asked = self.validated_data
         names = {name: asked.get(prefix + name) for name in ("name", "name_startswith")}
         return PromptFilters(asked.get("project_id"), asked.get("project_name"), asked.get("prompt_id"), **names)
@@ -268,7 +268,7 @@ class PromptRevisionsView(AccountView):
 class SetLabelsView(AccountView):
     """Labels that are put on a revision."""
 
-    # Twice is as once, and an answer kept from before another call has moved a label would be a wrong one.
+    # The call is idempotent, and a stored response would be wrong once another call has moved a label.
     remembers_tries = ()
 
     @extend_schema(

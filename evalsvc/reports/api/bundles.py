@@ -50,7 +50,8 @@ class BundleView(AccountView):
         A zip file of JSON lines, with the SHA-256 of each file. Values of headers are left out.
         """
         plan = get_plan(account=self.account, id=id)
-        # Written whole before a byte is sent: one snapshot is no slow reader's, and what fails is said.
+        # Written completely before the first byte is sent, so that a slow client does not prolong the snapshot, and
+        # failures are reported.
         file = tempfile.TemporaryFile()  # noqa: SIM115  closed with the answer
         try:
             bundle_experiment(account=self.account, plan=plan, file=file, now=timezone.now())

@@ -76,6 +76,6 @@ class ReportView(AccountView):
         response = HttpResponse(write(report), content_type=content_type)
         name = f"{plan.experiment.name}.{wanted['format']}"
         response["Content-Disposition"] = content_disposition_header(False, name) or "inline"
-        # Texts of strangers stand in it: no script runs, and what would get around that has no origin of ours.
+        # It contains untrusted texts: the policy blocks scripts, and gives the document an opaque origin.
         response[HEADER] = FILE
         return response

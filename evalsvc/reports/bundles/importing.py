@@ -1,4 +1,7 @@
-"""Make an experiment of a bundle: in one transaction, counted again before it is kept, and at rest."""
+"""Import of a bundle as an experiment.
+
+In one transaction, with totals recomputed from the scores, and never running.
+"""
 
 # ruff: noqa: S608 - what is put together here is ours
 
@@ -80,10 +83,10 @@ class ImportedCopy:
 
 
 def import_bundle(*, account: Account, file: BinaryIO, wish: CopyWish, now: datetime, actor: str) -> ImportedCopy:
-    """Make an experiment of a bundle in the account, with new ids; all of it or nothing.
+    """Create an experiment from a bundle in the account, with new ids, in one transaction.
 
-    Its examples are those of a version that the account has already, where the content is the same. Its books are
-    counted again from its scores, and a bundle whose books differ is refused. Nothing of it runs or enters a history.
+    It uses an existing dataset version of the account if one has the same content. Its totals are recomputed from the
+    scores, and a bundle with different totals is refused. Nothing of it runs or enters a history.
     """
     with opened_bundle(file) as bundle:
         said, plan = bundle.experiment()
@@ -215,7 +218,7 @@ def _note(table: BundleTable, number: int, row: Any, parents: _Pairs, reused: _P
             raise refuse(f"{table.file}, line {number}: the config is {row.state}, and nothing of a bundle runs.")
         if not bytes(row.parameters).startswith(b"{"):
             raise refuse(f"{table.file}, line {number}: `parameters` is an object.")
-        # What is older than the copy is what came with it.
+        # Not later than the import, which separates imported configs from later ones.
         row.created_at = min(row.created_at, now)
         if row.parent is not None:
             parents.rows.append((row.arrival, row.parent))
@@ -226,7 +229,7 @@ def _note(table: BundleTable, number: int, row: Any, parents: _Pairs, reused: _P
 def insert_of(table: BundleTable) -> str:
     """Return the statement that inserts rows of a table, which come as one JSON document."""
     names = [f'"{one.column}"' for one in table.columns]
-    # Parents are themselves configs, of which some are still to come.
+    # Parents are configs too, and some are not inserted yet.
     loose = () if table.model is Config else table.loose
     owners = [*table.configs, *loose]
     joins = [
@@ -235,7 +238,7 @@ def insert_of(table: BundleTable) -> str:
         for i, name in enumerate(owners)
     ]
     columns = ["account_id", *(f"{name}_id" for name in owners), *names]
-    # A stage may have been paid for by a config that is gone.
+    # The config that paid for a stage might have been deleted.
     ids = [f"coalesce(c{i}.id, 0)" if table.model is StageOutput else f"c{i}.id" for i in range(len(owners))]
     values = ["%(account)s", *ids, *(f"r.{name}" for name in names)]
     if any(one.name == "experiment" for one in table.model._meta.concrete_fields):
@@ -253,7 +256,7 @@ def insert_of(table: BundleTable) -> str:
 
 
 def _check_copy(plan: ExperimentPlan) -> None:
-    """Refuse a copy whose books differ from its scores, or that cannot be shown."""
+    """Refuse a copy with totals that differ from its scores, or that cannot be displayed."""
     try:
         differences = recount(plan.pk)
         live_view(ExperimentPlan.objects.select_related("experiment", "dataset_version").get(pk=plan.pk))

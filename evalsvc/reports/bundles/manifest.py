@@ -1,4 +1,4 @@
-"""What a bundle says of itself: its files with their digests, and where it comes from."""
+"""The manifest of a bundle: its files with their digests, and its source."""
 
 from __future__ import annotations
 
@@ -59,6 +59,9 @@ class Manifest(AnswerShape, forbid_unknown_fields=True):
 
 
 def content_hash_of(files: Sequence[BundledFile]) -> str:
-    """Return the digest of what a bundle holds: of its files' digests, whoever exported it and when."""
+    """Return the digest of a bundle's content, from the digests of its files.
+
+    Independent of who exported it and when.
+    """
     lines = sorted(f"{one.sha256} {one.name}\n" for one in files)
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -33,14 +33,14 @@ WRONG = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class BundledDataset(msgspec.Struct, forbid_unknown_fields=True):
-    """Which examples a bundle holds."""
+    """The examples of a bundle."""
 
     n_examples: Annotated[int, msgspec.Meta(ge=1)]
     content_hash: str
 
 
 class BundledExperiment(msgspec.Struct, forbid_unknown_fields=True):
-    """What `experiment.json` holds."""
+    """The content of `experiment.json`."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
     tags: dict[str, str]
@@ -51,7 +51,7 @@ class BundledExperiment(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle whose digests are right."""
+    """A bundle with verified digests."""
 
     archive: Archive
     manifest: Manifest
@@ -61,7 +61,7 @@ class Bundle:
         return self.archive.open(name)
 
     def experiment(self) -> tuple[BundledExperiment, Any]:
-        """Return what `experiment.json` says, and the plan in it."""
+        """Return the content of `experiment.json`, and the plan in it."""
         text = self.open(tables.EXPERIMENT).read(MAX_ROW_BYTES + 1)
         if len(text) > MAX_ROW_BYTES:
             raise refuse(f"{tables.EXPERIMENT}: longer than {MAX_ROW_BYTES} bytes.")
@@ -111,7 +111,7 @@ def files_of(version: int) -> tuple[str, ...]:
 
 @contextmanager
 def opened_bundle(file: BinaryIO) -> Iterator[Bundle]:
-    """Open a bundle, after reading all of it once: a file that is not as the manifest says is refused by name."""
+    """Open a bundle, after verifying all of its files once; the error names a file that differs from the manifest."""
     file.seek(0)
     with open_archive(file, Budget(MAX_GROWTH * settings.MAX_UPLOAD_BYTES)) as archive:
         bundle = Bundle(archive, _manifest(archive))
@@ -181,7 +181,7 @@ def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_storable(text: bytes) -> None:
-    """Raise ValueError for JSON that the database, or an answer, could not hold: NaN, NUL, endless numbers or depth."""
+    """Raise ValueError for JSON that cannot be stored or returned: NaN, NUL characters, excessive numbers or depth."""
     document = decode_json(text.decode())
     if might_be_unstorable(text):
         for error in find_unstorable(document):

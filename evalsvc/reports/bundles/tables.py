@@ -71,7 +71,7 @@ class BundleTable:
         return [one for one in self.model._meta.concrete_fields if one.name not in out]
 
 
-# A stage is named by its key, within what its outputs say of it.
+# In the `stages` of outputs, stages are identified by their keys.
 STAGES, STAGE_MODES, STAGE_IDS = "stages", ("integrated", "isolated"), ("stage_id", "reused_from")
 SAMPLES = "samples"
 TABLES = (
@@ -114,11 +114,11 @@ PLAN_LEFT = {"experiment": "is drawn anew", "account": "is the importer's", "dat
 
 
 def restaged(said: Any, names: Mapping[str, str]) -> Any:
-    """Return what an output says of its stages, under other names; KeyError for a stage that has none."""
+    """Return the `stages` of an output with stage ids replaced; KeyError for a stage without a new name."""
     if not isinstance(said, dict):
         return said
     found = _told(said, names)
-    # Of an example that was asked several times each sample tells of its own.
+    # For an example that was sampled several times, each sample has its own stages.
     return found | ({SAMPLES: [_told(one, names) for one in said[SAMPLES]]} if SAMPLES in said else {})
 
 
@@ -173,7 +173,7 @@ def line_field(column: models.Field[Any, Any], *, raw: bool) -> tuple[Any, ...]:
 
 
 def type_of(column: models.Field[Any, Any], *, raw: bool) -> Any:
-    """Return what a column's values are in JSON; JSON within it is kept as it is written, with `raw`."""
+    """Return the JSON type of a column's values; with `raw`, JSON columns are passed through undecoded."""
     found = _type_of(column, raw=raw)
     # JSON has a null of its own.
     return found | None if column.null and found not in (Any, msgspec.Raw) else found

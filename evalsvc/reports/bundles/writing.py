@@ -72,7 +72,7 @@ def bundle_experiment(*, account: Account, plan: ExperimentPlan, file: IO[bytes]
 
 
 def experiment_out(plan: ExperimentPlan) -> dict[str, Any]:
-    """Return what `experiment.json` says: name, tags, metadata, plan, and the digest of the examples."""
+    """Build `experiment.json`: name, tags, metadata, plan, and the digest of the examples."""
     version, experiment = plan.dataset_version, plan.experiment
     return {
         "name": experiment.name,
@@ -128,7 +128,7 @@ def _rows(table: BundleTable, plan: ExperimentPlan) -> Iterator[bytes]:
 
 
 def _staged(lines: Iterable[bytes], keys: Mapping[str, str]) -> Iterator[bytes]:
-    """Name stages by their keys, which hold anywhere."""
+    """Replace the ids of stages by their keys, which are valid in any installation."""
     for part in lines:
         for line in part.splitlines():
             row: dict[str, Any] = orjson.loads(line)
@@ -164,7 +164,7 @@ def query_of(table: BundleTable) -> str:
 
 
 def _lines(query: str, plan: ExperimentPlan) -> Iterator[bytes]:
-    """Yield the rows of a query as lines, some at a time, from a cursor that the database keeps."""
+    """Yield the rows of a query as lines, in batches, from a server-side cursor."""
     with connections[current_role()].chunked_cursor() as cursor:
         cursor.execute(query, [plan.pk])
         while rows := cursor.fetchmany(ROWS_AT_ONCE):

@@ -1,1 +1,1 @@
-"""What a report says, as data: every number as the API answers it."""
+"""The content of a report as data; every number is the one that the API returns."""

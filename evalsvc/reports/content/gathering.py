@@ -1,4 +1,4 @@
-"""Put a report together: the live view as it is answered, and beside it what explains it."""
+"""Build a report: the live view as the API returns it, with the data that explains it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_WEIGHED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ReportQuestion:
-    """What of an experiment is wanted beside its numbers."""
+    """Options of a report: what to include in addition to the numbers of the experiment."""
 
     n_examples: int
     now: datetime
@@ -128,7 +128,9 @@ def summary_of(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pareto(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[str, Any] | None, str | None]:
-    """Weigh the primary metric against the next ones that can be; or say why there is no front."""
+    """Compute the front of the primary metric and the next pairable ones; or return None and the reason for its
+    absence.
+    """
     metrics = [Metric.from_json(row) for row in plan.metrics]
     able = sorted((one for one in metrics if is_pairable(one)), key=lambda one: one.name != plan.primary_metric)
     names = [metric.name for metric in able[:MOST_METRICS]]

@@ -15,9 +15,9 @@ DEEPEST = 6
 
 
 def sweep_of(configs: Sequence[Config]) -> dict[str, Any] | None:
-    """Return the knobs whose values differ between configs, with the values of each; None where none does.
+    """Return the parameters with values that differ between configs, and these values; None if all are equal.
 
-    A text that is longer than a cell is shortened: the whole is in `target_snapshot`.
+    A text that is longer than a cell is truncated: `target_snapshot` contains the full value.
     """
     flat = {config.pk: dict(_leaves(without_secrets(config.kind, config.parameters), "")) for config in configs}
     names = list(dict.fromkeys(name for values in flat.values() for name in values))

@@ -46,7 +46,7 @@ def drawn_reach(rows: Iterable[Mapping[str, Any] | None], *, value: str = "value
 
 
 def interval_picture(row: Mapping[str, Any], span: Reach | None, *, value: str = "value", zero: bool = False) -> Any:
-    """Return an interval drawn on the scale of all of them; None where there is no value."""
+    """Draw an interval on the scale shared by all rows; None for a row without a value."""
     if span is None or row.get(value) is None:
         return None
 

@@ -1,4 +1,4 @@
-"""What it rests on: latency and cost, decisions, errors, examples, and what was asked for."""
+"""Basis of the results: latency and cost, decisions, errors, examples, and the setup of the experiment."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 
 
 def slices_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
-    """Yield the estimates of the slices that were asked for."""
+    """Yield the estimates of the requested slices."""
     slices = report["slices"]
     if slices is None:
         return

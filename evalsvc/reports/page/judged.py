@@ -22,7 +22,7 @@ from evalsvc.reports.words import (
 
 
 def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
-    """Yield what each component would gain from perfect predecessors, and which holds a config back most."""
+    """Yield the gain of each component with perfect predecessors, and the bottleneck of each config."""
     components = report["components"]
     if components is None:
         return

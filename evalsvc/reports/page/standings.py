@@ -1,4 +1,4 @@
-"""Who stands where: the leaderboard, differences, other metrics, sweeps and trade-offs."""
+"""Rankings: the leaderboard, differences, other metrics, sweeps and trade-offs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORD_CLASSES = {"better": "word better", "worse": "word worse"}
 
 
 def top_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
-    """Yield the name, and one sentence that says who leads."""
+    """Yield the name, and one sentence about the leader."""
     head = report["live"]["experiment"]
     yield element("h1", room.shown(head["name"], 200))
     yield element("p", room.shown(leading_sentence(report["summary"]), 600), class_="lead")
@@ -144,7 +144,7 @@ def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
 
 
 def components_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
-    """Yield a table for each metric of a component, with the modes beside each other."""
+    """Yield a table of the metrics of components, with the modes of a metric in adjacent rows."""
     found = component_rows(report)
     if not found:
         return

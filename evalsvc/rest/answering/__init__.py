@@ -1,1 +1,1 @@
-"""Answers out: their shapes, pages, forms and what OpenAPI says of them."""
+"""Responses: their shapes, pages, forms and OpenAPI descriptions."""

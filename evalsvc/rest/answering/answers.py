@@ -1,4 +1,4 @@
-"""An answer before it is a response of the web framework: what use cases return, and idempotency keeps."""
+"""A response before it becomes a response of the web framework: returned by use cases, stored for idempotency."""
 
 from __future__ import annotations
 

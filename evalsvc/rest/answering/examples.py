@@ -14,13 +14,13 @@ SHORTENED = "Shortened: more keys may be there, none that is shown is missing."
 
 @cache
 def guides() -> dict[str, dict[str, Any]]:
-    """Return what the guides show and say of calls, by method and path."""
+    """Return the texts and examples of calls from the guides, by method and path."""
     return _read("examples.json")
 
 
 @cache
 def recorded() -> dict[str, dict[str, Any]]:
-    """Return the calls of which no guide shows both sides, by method and path, as the tests' tour has made them."""
+    """Return recorded calls by method and path: those without a complete example in a guide, recorded by the tests."""
     return _read("recorded.json")
 
 

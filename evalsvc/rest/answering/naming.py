@@ -20,7 +20,7 @@ def name_operations(document: dict[str, Any]) -> None:
 
 
 def forget_null_defaults(part: Any) -> None:
-    """Let keys that may be null or left out say so without a default: generators take a key with one for required."""
+    """Remove null defaults from optional keys: client generators treat a key with a default as required."""
     if isinstance(part, list):
         for one in part:
             forget_null_defaults(one)
@@ -38,7 +38,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _json_contents(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the bodies in JSON that are objects: what is asked, and what is answered where all goes well."""
+    """Yield the JSON bodies that are objects: of the request, and of successful responses."""
     parts = [("_body", operation.get("requestBody", {}))]
     parts += [("_answer", answer) for status, answer in operation["responses"].items() if status < "300"]
     for kind, part in parts:

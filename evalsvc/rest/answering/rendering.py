@@ -1,4 +1,4 @@
-"""Answers are orjson bytes, whatever the Accept header says: clients of this API send many."""
+"""Responses are rendered by orjson, regardless of the Accept header: clients of this API send various ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dumps(data: object) -> bytes:
     try:
         return orjson.dumps(data, default=to_plain)
     except TypeError:
-        # PostgreSQL keeps 1e20 as an integer of 21 digits, and orjson writes none beyond 64 bits.
+        # PostgreSQL stores 1e20 as an integer of 21 digits, and orjson writes none beyond 64 bits.
         return json.dumps(data, default=_written, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -70,7 +70,7 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
         for method, operation in methods.items():
             operation.pop("security", None)
             for content in operation.get("requestBody", {}).get("content", {}).values():
-                # The generator says so for serializers, and not for schemas that are written out, or structs'.
+                # The generator sets this for serializers, but not for explicit schemas or those of structs.
                 if resolved(content.get("schema", {}), components).get("required"):
                     operation["requestBody"]["required"] = True
             if method == "post":

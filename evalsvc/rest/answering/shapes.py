@@ -1,4 +1,4 @@
-"""Answers as structs: one type says what is sent, writes it, and describes it in the OpenAPI document."""
+"""Responses as structs: one type defines a response, serializes it, and describes it in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from drf_spectacular.utils import OpenApiResponse
 
 _described: dict[str, type[msgspec.Struct]] = {}
-# They are written as before by whoever writes the JSON.
+# Left to the JSON encoder, which serializes them itself.
 _PLAIN = (datetime, uuid.UUID)
 Json: TypeAlias = Any
 """Anything that JSON can say, as the caller has sent it."""
@@ -57,12 +57,12 @@ def _required(shape: type[AnswerShape]) -> tuple[str, ...]:
 
 
 def among(words: Iterable[str]) -> msgspec.Meta:
-    """Return what the document says of a text that is one of these words."""
+    """Return the OpenAPI metadata of a text that is one of these words."""
     return msgspec.Meta(extra_json_schema={"enum": [str(word) for word in words]})
 
 
 def answers_with(shape: type[msgspec.Struct], description: str = "") -> dict[Any, Any]:
-    """Return what `extend_schema` wants to know of a 200 with this body."""
+    """Return the `responses` argument of `extend_schema` for a 200 with this body."""
     return {(200, "application/json"): answer_with(shape, description)}
 
 

@@ -14,9 +14,9 @@ MAX_WARNINGS = 20
 
 
 def key_warnings(keys: Iterable[str], known: Collection[str], at: str = "") -> list[KeyWarning]:
-    """Return a warning for each key that nothing reads of the object at a pointer, with what may have been meant.
+    """Return a warning, with suggestions, for each unknown key of the object at a pointer.
 
-    For routes whose callers are clients that we did not write: an unknown key never fails there.
+    For routes with callers that we did not write: an unknown key never fails there.
     """
     unread = [key for key in keys if key not in known][:MAX_WARNINGS]
     return [_warning(key, known, at, "request" if not at else "entry") for key in unread]
@@ -48,5 +48,8 @@ def _warning(key: str, known: Collection[str], at: str, what: str) -> KeyWarning
 
 
 def with_warnings(answer: AnswerWithWarnings | None, warnings: Sequence[KeyWarning]) -> AnswerWithWarnings | None:
-    """Return an answer that says them; one without a body says nothing, and one without a place is an error."""
+    """Return an answer with warnings added; None stays None.
+
+    A type without a `warnings` field is a programming error.
+    """
     return None if answer is None else structs.replace(answer, warnings=warnings)

@@ -1,6 +1,6 @@
-"""What the OpenAPI document says in words: of each operation what its guide says, of parameters and keys their meaning.
+"""Texts of the OpenAPI document: of operations from their guides, of parameters and keys from `words.json`.
 
-A key's meaning stands once, in `words.json`, by its name or as `Shape.key` where it means something else there.
+A key is described once, by its name, or as `Shape.key` where its meaning differs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evalsvc.rest.answering.examples import guides
 
 ALIKE = 0.75
 """A guide that says what the docstring says, as alike as this, is not repeated."""
-# What the generator says of a choice that has no other name than its value.
+# The text that the generator writes for a choice with the same label and value.
 _says_nothing = re.compile(r"(?:\* `([^`]*)` - \1\n?)+")
 
 
@@ -43,7 +43,7 @@ def add_words(document: dict[str, Any]) -> None:
 
 def _describe_operation(operation: dict[str, Any], guide: dict[str, str]) -> None:
     said, text = operation.get("description", "").strip(), guide.get("text", "")
-    if "\n\n" in said:  # it has been told at length
+    if "\n\n" in said:  # the docstring is detailed already
         text = ""
     if "guide" in guide:
         operation["externalDocs"] = {"description": "In the guide", "url": guide["guide"]}

@@ -10,7 +10,7 @@ class BodyFailed(OSError):
 
 
 class BodyBroken(BodyFailed):
-    """Its chunks make no sense, or the sender has gone."""
+    """The chunks are malformed, or the sender disconnected."""
 
 
 class BodyTooSlow(BodyFailed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class IdConverter:
-    """A 64-bit id; anything else is no address of ours, so it is 404 and never a database error."""
+    """A 64-bit id; anything else does not match the URL, so it is 404 and never a database error."""
 
     regex = "[0-9]{1,19}"
 

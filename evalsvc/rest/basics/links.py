@@ -1,4 +1,4 @@
-"""Addresses that somebody else is sent: with a secret in them, so that they must lead here and nowhere else."""
+"""Links that are sent to other people: they contain a secret, so they must point to this service and nowhere else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.urls import get_script_prefix
 
 
 def public_address(path: str) -> str:
-    """Return a page's address below EVALSVC_PUBLIC_URL, which holds the path that the service is mounted at, if any."""
+    """Return a page's URL below EVALSVC_PUBLIC_URL, which includes the path prefix of the service, if any."""
     return f"{settings.PUBLIC_URL}/{path.removeprefix(get_script_prefix()).lstrip('/')}"
 
 

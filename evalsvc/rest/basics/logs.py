@@ -36,7 +36,8 @@ class JSONFormatter(logging.Formatter):
         }
         if request_id := getattr(record, "request_id", ""):
             line["request_id"] = request_id
-        # Those of a line of access: its own request id goes before, as it may be of no request.
+        # Fields of an access line take precedence: the line has its own request id, or an empty one if the request was
+        # invalid.
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)

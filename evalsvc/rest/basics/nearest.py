@@ -1,4 +1,4 @@
-"""What somebody may have meant by a word that nothing answers to."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 

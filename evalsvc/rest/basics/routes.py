@@ -1,4 +1,4 @@
-"""The paths that there are, for those who ask for one that there is not."""
+"""The existing API paths, for suggestions when a requested path is unknown."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MAX_PATH = 200
 
 
 def path_hint(path: str) -> str:
-    """Return what to say of a path below /v1 that no route has: the nearest ones.
+    """Return a hint for a path below /v1 that matches no route: the nearest routes.
 
-    Nothing where the path is a route's but for an identifier that cannot be one: that is a missing thing.
+    Empty if the path matches a route except for an invalid identifier: then the object does not exist.
     """
     path = path[:MAX_PATH]
     if any(_fits(path, route) for route in known_paths()):
@@ -35,7 +35,7 @@ def _fits(path: str, route: str) -> bool:
 
 @cache
 def known_paths() -> tuple[str, ...]:
-    """List the routes below /v1 as the documentation writes them: `/v1/experiments/{id}/live`."""
+    """List the routes below /v1 as in the documentation: `/v1/experiments/{id}/live`."""
     return tuple(sorted({path for path in _paths(get_resolver().url_patterns, "/") if path.startswith("/v1/")}))
 
 

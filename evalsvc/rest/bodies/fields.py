@@ -23,7 +23,7 @@ class StrictText(serializers.CharField):
         super().__init__(trim_whitespace=False, **kwargs)
 
     def to_internal_value(self, data: object) -> str:
-        """Refuse what is no string."""
+        """Refuse anything but a string."""
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
@@ -69,9 +69,9 @@ class HexId(serializers.RegexField):
 
 
 class PairsParameter(serializers.CharField):
-    """A parameter of a query that asks for members of a JSON object: one `key:value`, or a JSON object of several.
+    """A query parameter that filters by members of a JSON object: one `key:value`, or a JSON object with several.
 
-    The value of a pair is read as JSON where it is some (`k:3`, `beta:true`), and as text otherwise.
+    The value of a pair is parsed as JSON if it is valid JSON (`k:3`, `beta:true`), and is text otherwise.
     """
 
     default_error_messages = {"not_pairs": 'Write `key:value`, or a JSON object such as {{"key": "value"}}.'}
@@ -108,12 +108,12 @@ class PairsParameter(serializers.CharField):
 
 
 class TagsParameter(PairsParameter):
-    """The same for tags, whose values are text always."""
+    """The same for tags, with values that are always text."""
 
     default_error_messages = {"not_texts": "The value of a tag is text."}
 
     def read_value(self, text: str) -> str:
-        """Keep the value as it is."""
+        """Return the value unchanged."""
         return text
 
     def to_internal_value(self, data: object) -> Any:
@@ -142,7 +142,7 @@ def _with_nearest(field: Any, sent: Any, errors: Any) -> Any:
     names = [str(name) for name in field.choices]
     hint = suggestion(sent, names) if isinstance(sent, str) else ""
     hint = hint or f" There are {', '.join(names)}."
-    # A part of a body may have said it already.
+    # A nested serializer might have added the hint already.
     is_new = [getattr(error, "code", "") == "invalid_choice" and hint not in error for error in errors]
     return [
         serializers.ErrorDetail(f"{error}{hint}", "invalid_choice") if new else error

@@ -14,7 +14,7 @@ from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.scalars import read_integer, read_row_id, read_time, read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
 
-# A statement holds 65 535 values at most.
+# A statement can have at most 65,535 parameters.
 MAX_FILTERS = 100
 MAX_DEPTH = 8
 MAX_VALUES = 500
@@ -39,14 +39,14 @@ class FilterTree:
         self._n = 0
 
     def all_of(self, filters: object, pointer: str = "/filters", depth: int = 0) -> Q:
-        """Return the condition that every filter holds."""
+        """Return the condition that all filters match."""
         combined = Q()
         for one in self._each(filters, pointer, depth):
             combined &= one
         return combined
 
     def any_of(self, filters: object, pointer: str, depth: int) -> Q:
-        """Return the condition that some filter holds."""
+        """Return the condition that any filter matches."""
         combined = Q()
         for one in self._each(filters, pointer, depth):
             combined |= one

@@ -28,8 +28,8 @@ _types: dict[type, str] = {
 def located(message: str, body: bytes | None = None) -> FieldError:
     """Turn msgspec's "Expected `str`, got `int` - at `$.evaluators[0].evaluator`" into a pointer and a sentence.
 
-    msgspec does not say which key of a mapping it means: that is the first one in the `body` with a value of the type
-    that came. Without a body, or such a key, the pointer ends at the mapping.
+    msgspec does not report which key of a mapping it means: that is the first one in the `body` with a value of the
+    reported type. Without a body, or such a key, the pointer ends at the mapping.
     """
     detail, _, path = message.partition(" - at `")
     steps = [name or index for name, index in _step.findall(path.rstrip("`"))]

@@ -1,4 +1,4 @@
-"""Names that callers choose: one spelling for what looks the same, and nothing in them that nobody sees."""
+"""Names that callers choose: normalized to one spelling, without invisible characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 # Controls, formats (zero-width, right-to-left overrides and isolates, tags) and separators of lines and paragraphs.
 UNSEEN_KINDS = frozenset(("Cc", "Cf", "Zl", "Zp"))
-# What fonts show as nothing although its kind says letter or mark: fillers, joiners, selectors of a glyph's variant.
+# Characters that fonts render as nothing although their category is letter or mark: fillers, joiners, variation
+# selectors.
 UNSEEN = frozenset(
     chr(code)
     for first, last in (
@@ -34,28 +35,28 @@ def is_plain_name(name: str) -> bool:
 
 
 def spell_name(name: str) -> str:
-    """Return a name in the spelling in which names are kept: Unicode's NFC."""
+    """Normalize a name to the spelling in which names are stored: Unicode's NFC."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def spellings_of(name: str) -> list[str]:
-    """Return the names that a name may be kept under: as names are spelled, or as it was sent to an earlier release."""
+    """Return the spellings under which a name might be stored: normalized, or as it was sent to an earlier release."""
     return list(dict.fromkeys((spell_name(name), name)))
 
 
 def unseen_in(name: str) -> str | None:
-    """Return the first character of a name that nobody sees, or None."""
+    """Return the first invisible character of a name, or None."""
     return next((c for c in name if c in UNSEEN or unicodedata.category(c) in UNSEEN_KINDS), None)
 
 
 def bare_name(name: str) -> str:
-    """Return what is seen of a name, in one spelling: two names of which that is the same cannot be told apart."""
+    """Return the visible characters of a name, normalized: names with equal results look the same."""
     seen = (c for c in name if c not in UNSEEN and unicodedata.category(c) not in UNSEEN_KINDS)
     return spell_name("".join(seen))
 
 
 def clean_name(name: str, pointer: str) -> str:
-    """Return a new name as it is kept. Raises Invalid for one with a character that nobody sees."""
+    """Normalize a new name for storage. Raises Invalid for one with an invisible character."""
     if is_plain_name(name):
         return name
     if (unseen := unseen_in(name)) is not None:
@@ -64,12 +65,15 @@ def clean_name(name: str, pointer: str) -> str:
 
 
 def kept_app(name: str | None) -> str | None:
-    """Return an app's name as it is kept: without the blanks around it, which nobody sees; None for nothing else."""
+    """Return an app's name without surrounding whitespace, as it is stored; None if nothing remains."""
     return (name or "").strip() or None
 
 
 def app_error(name: str | None) -> FieldError | None:
-    """Return what is wrong with an app's name as it would be kept: its length, or a character that nobody sees."""
+    """Return the error of an app's name, after normalization:
+
+    its length or an invisible character; None if it is valid.
+    """
     if name is None:
         return None
     kept = kept_app(name) or ""
@@ -80,7 +84,7 @@ def app_error(name: str | None) -> FieldError | None:
 
 
 def why_refused(unseen: str) -> str:
-    """Return why a name cannot hold a character."""
+    """Return the error message for an invisible character in a name."""
     return f"A name holds no character that nobody sees (here U+{ord(unseen):04X}); leave it out."
 
 
@@ -88,7 +92,7 @@ class NameText(serializers.CharField):
     """A new name in a body."""
 
     def to_internal_value(self, data: Any) -> str:
-        """Return it as it is kept; `invalid` for a character that nobody sees."""
+        """Return the normalized name; `invalid` for an invisible character."""
         text = super().to_internal_value(data)
         if (unseen := unseen_in(text)) is not None:
             raise serializers.ValidationError(why_refused(unseen), "invalid")

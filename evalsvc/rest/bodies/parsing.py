@@ -48,7 +48,7 @@ def read_body(request: Request | HttpRequest) -> bytes:
 
 
 def join_chunks(request: HttpRequest) -> None:
-    """Read a body sent in chunks, of which Django sees nothing, and note its length where everyone looks for it."""
+    """Read a chunked body, which Django ignores, and set CONTENT_LENGTH, so that it can be read as any other body."""
     chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
     if not chunked or not request.META.get("wsgi.input_terminated") or "CONTENT_LENGTH" in request.META:
         return
@@ -60,7 +60,7 @@ def join_chunks(request: HttpRequest) -> None:
 
 
 def content_length(request: HttpRequest) -> int:
-    """Return the announced length; 400 for one that is no number."""
+    """Return the announced length; 400 for one that is not a number."""
     text = request.META.get("CONTENT_LENGTH") or "0"
     if not text.isascii() or not text.isdigit():
         raise Problem("Content-Length is not a number.", code="bad_request")
@@ -75,7 +75,7 @@ def body_too_large() -> Problem:
 def decode(body: bytes, decoder: msgspec.json.Decoder[Body], *, storable: bool = True) -> Body:
     """Decode a body into the decoder's type; a wrong type is 422 with a pointer, broken JSON is 400.
 
-    `storable=False` leaves it to the caller to refuse what the database cannot hold, part by part.
+    With `storable=False` the caller must refuse values that cannot be stored, for each part.
     """
     try:
         value = decoder.decode(body)
@@ -93,9 +93,10 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body], *, storable: bool =
 def decode_noting_unknown(
     body: bytes, strict: msgspec.json.Decoder[Body], lenient: msgspec.json.Decoder[Body]
 ) -> tuple[Body, bool]:
-    """Decode a body; say whether there may be keys in it that nothing reads.
+    """Decode a body; return also whether it might contain unknown keys.
 
-    `strict` forbids them, so that a body without any costs one decoding; `lenient` reads the same type with them.
+    `strict` forbids them, so that a body without any is decoded only once; `lenient` decodes the same type and ignores
+    them.
     """
     try:
         value = strict.decode(body)
@@ -114,7 +115,7 @@ _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def refuse_unstorable(body: bytes) -> None:
-    """Raise Invalid for a document that the database cannot hold."""
+    """Raise Invalid for a document that cannot be stored in the database."""
     if might_be_unstorable(body) and (errors := list(islice(find_unstorable(msgspec.json.decode(body)), 10))):
         raise Invalid(*errors)
 
@@ -125,7 +126,7 @@ def might_be_unstorable(body: bytes) -> bool:
 
 
 def find_unstorable(document: object) -> Iterator[FieldError]:
-    """Find NUL characters (PostgreSQL cannot hold them), integers beyond 64 bits and nesting beyond MAX_DEPTH."""
+    """Find NUL characters (PostgreSQL cannot store them), integers beyond 64 bits and nesting beyond MAX_DEPTH."""
     for pointer, value, depth in walk(document):
         if depth > MAX_DEPTH:
             yield FieldError(pointer, f"Nested deeper than {MAX_DEPTH} levels.")

@@ -23,7 +23,7 @@ def read_row_id(value: object) -> int | None:
 
 
 def read_integer(value: object) -> int | None:
-    """Return an integer that a column can hold, which may be negative unless it comes as digits."""
+    """Return an integer that fits a bigint column; from text, only digits without a sign are accepted."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if -(2**63) <= value < 2**63 else None
     return read_row_id(value)
@@ -47,6 +47,6 @@ def read_time(value: object) -> datetime | None:
 
 
 def refuse_nul(text: str | None, pointer: str) -> None:
-    """Raise Invalid for a text that holds a NUL character: PostgreSQL takes none."""
+    """Raise Invalid for a text with a NUL character: PostgreSQL cannot store it."""
     if text and "\0" in text:
         raise Invalid(FieldError(pointer, "It holds a NUL character, which no text here does."))

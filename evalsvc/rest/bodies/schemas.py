@@ -1,4 +1,4 @@
-"""What a body may be, as the OpenAPI document says it."""
+"""Body schemas for the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Who works in this process, and who comes next: requests that need the interpreter take turns by account.
+"""Limit the number of requests that run in this process, and schedule them fairly by account.
 
-Threads of one process share one interpreter. Of hundreds of requests at once none would end soon, and all would wait
-for whoever sends most. So few work at a time, and the next is of another account where one waits. What waits itself,
-for workers or for others' commits, is aside: it takes no place. See docs/adr/0048-turns-at-the-door.md.
+The threads of a process share one interpreter. If hundreds of requests ran at once, all would be slow, and all would
+wait for the account that sends most. So only a few run at a time, and the next one is taken from another account if
+one is waiting. A request that waits itself, for workers or for commits of others, releases its slot meanwhile. See
+docs/adr/0048-turns-at-the-door.md.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Door:
         self._leave(visit)
 
     def look(self) -> None:
-        """Let those begin whose turn it is."""
+        """Start waiting requests while slots are free."""
         begun = []
         with self._lock:
             self._pass_over_the_slow()
@@ -137,7 +138,7 @@ def current_visit() -> Visit | None:
 
 
 def belongs_to(account_id: int) -> None:
-    """Say whose request this thread serves."""
+    """Set the account of the request that this thread serves."""
     if (visit := current_visit()) is not None:
         visit.account_id = account_id
 

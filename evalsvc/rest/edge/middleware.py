@@ -39,7 +39,7 @@ def is_probe(request: HttpRequest) -> bool:
 
 
 def needs_page(request: HttpRequest) -> bool:
-    """Return whether the request may be for a page of people's."""
+    """Return whether the request might be for a page, and not for the API or a probe."""
     return not is_api(request) and not is_probe(request)
 
 
@@ -72,7 +72,7 @@ class RequestMiddleware:
 
 
 def account_of(request: HttpRequest) -> int | None:
-    """Return the id of the account whose key was sent to the API; nobody's where it was refused, and for pages."""
+    """Return the id of the account that an API request was authenticated for; None if it was refused, and for pages."""
     caller = request.__dict__.get("user") if is_api(request) else None
     return getattr(getattr(caller, "account", None), "pk", None)
 

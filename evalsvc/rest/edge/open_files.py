@@ -8,7 +8,7 @@ MANY_FILES = 16_384
 
 
 def allow_many_files() -> int:
-    """Let this process open as many files as it may ask for, `MANY_FILES` at most; return how many that are."""
+    """Raise the limit of open files of this process, to `MANY_FILES` at most; return the effective limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard)
     if soft == resource.RLIM_INFINITY or soft >= wanted:

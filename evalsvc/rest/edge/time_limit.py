@@ -14,10 +14,10 @@ from evalsvc.tenancy.scope import current_role
 
 @contextmanager
 def in_time(seconds: float, *, what: str) -> Iterator[None]:
-    """Bound the time of each statement inside, planned for the values at hand.
+    """Limit the time of each statement in the block, planned for its actual parameter values.
 
-    Raises Problem `search_too_slow`, whose sentence begins with `what` took so long. Within the account's scope, whose
-    later statements it bounds as well: all that may take long belong inside.
+    Raises Problem `search_too_slow`, with a message that begins with `what`. Runs in the account's scope and also
+    limits that scope's later statements, so run all slow statements inside the block.
     """
     with connections[current_role()].cursor() as cursor:
         cursor.execute(

@@ -1,1 +1,1 @@
-"""An item in the hands of a person or of another tool: leased, shown, answered, and kept as labels."""
+"""A review item in progress: leased, displayed and answered by a person or another tool, and stored as labels."""

@@ -27,7 +27,10 @@ MAX_EARLIER = 50
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What somebody says about an item: answers to the questions, or of a pair a choice between the sides shown."""
+    """A reviewer's response to an item.
+
+    Answers to the questions, or for a pair a choice between the displayed sides.
+    """
 
     answers: Sequence[Mapping[str, Any]] = field(default_factory=list)
     choice: str | None = None
@@ -37,10 +40,10 @@ class Said:
 def lease_item(
     *, account: Account, review_id: uuid.UUID, reviewer: str, seconds: int = LEASE_SECONDS
 ) -> ReviewAnswer | None:
-    """Give the next item to a person; None when there is none for them. Asked again, they get the one they have.
+    """Lease the next item to a reviewer; None if there is none. A repeated call returns the reviewer's current lease.
 
-    Items are given out in the review's order. Each has as many places as it needs answers; a place is in one person's
-    hands, until the lease has ended and somebody else takes it.
+    Items are assigned in the review's order. Each has as many slots as it needs answers; a slot is leased to one person
+    until the lease ends and another reviewer takes it.
     """
     with account_scope(account.pk):
         review = open_review(account, review_id)
@@ -60,11 +63,11 @@ def lease_item(
 def answer_item(
     *, account: Account, review_id: uuid.UUID, item_id: int, token: uuid.UUID, said: Said, revise: bool = False
 ) -> ReviewAnswer:
-    """Keep what the holder of a lease says, and the label that follows. The same again changes nothing.
+    """Store the response of a leaseholder and update the label. Sending the same response again changes nothing.
 
-    A lease that has ended still holds while nobody else has the place. Raises Problem `lease_lost` for one that does
-    not, `already_answered` for another answer than the one that is kept (`revise` puts it in its place, and keeps what
-    was said before), and Invalid for what does not answer the question.
+    An expired lease remains valid until another reviewer takes the slot. Raises Problem `lease_lost` if it was taken,
+    `already_answered` for a response that differs from the stored one (`revise` replaces it and retains the earlier
+    response), and Invalid for a response that does not answer the question.
     """
     with account_scope(account.pk):
         review = open_review(account, review_id)
@@ -99,7 +102,10 @@ def last_of(*, account: Account, review: Review, reviewer: str) -> ReviewAnswer 
 
 
 def take_back(*, account: Account, review_id: uuid.UUID, reviewer: str) -> ReviewAnswer | None:
-    """Give a person what they passed over last, or return what they answered last, to be answered anew."""
+    """Lease the item that a reviewer skipped last.
+
+    Or return the one answered last, so that it can be answered again.
+    """
     with account_scope(account.pk):
         review = open_review(account, review_id)
         row = last_of(account=account, review=review, reviewer=reviewer)
@@ -117,7 +123,7 @@ def take_back(*, account: Account, review_id: uuid.UUID, reviewer: str) -> Revie
 
 @dataclass(frozen=True, slots=True)
 class SaidValues:
-    """An answer as its row holds it."""
+    """An answer as stored in its row."""
 
     said: Mapping[str, Any]
     outcome: str | None
@@ -125,7 +131,7 @@ class SaidValues:
 
 
 def read_said(review: Review, item: ReviewItem, said: Said) -> SaidValues:
-    """Return what is kept of an answer. Raises Invalid with pointers."""
+    """Return the values to store for a response. Raises Invalid with pointers."""
     explanation = said.explanation or None
     if explanation and len(explanation) > MAX_EXPLANATION:
         raise Invalid(FieldError("/explanation", f"At most {MAX_EXPLANATION:,} characters."))
@@ -177,7 +183,7 @@ def _says(row: ReviewAnswer, kept: SaidValues) -> bool:
 
 
 def open_review(account: Account, id: uuid.UUID) -> Review:
-    """Return the review and hold it: who gets what, and what was said, is decided one after the other."""
+    """Return the review, locked: assignments and answers are serialized."""
     review = get_review(account=account, id=id, lock=True)
     if review.closed_at is not None:
         raise Problem(code="review_closed")
@@ -193,7 +199,7 @@ def _next_item(account: Account, review: Review, reviewer: str) -> ReviewItem | 
 
 
 def _free_slots(account: Account, review: Review, item: ReviewItem) -> list[int]:
-    """Return the free places of an item; those whose lease has ended are given up."""
+    """Return the free slots of an item, after deleting expired leases."""
     rows = ReviewAnswer.objects.filter(account=account, item=item)
     rows.filter(answered_at=None, lease_expires_at__lte=Now()).delete()
     taken = {*rows.values_list("slot", flat=True)}

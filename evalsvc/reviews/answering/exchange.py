@@ -1,4 +1,4 @@
-"""Reviews as rows, out and in, so that another tool can ask the questions: CSV and JSONL with the same columns."""
+"""Export and import of reviews as rows, so that another tool can collect the answers: CSV and JSONL, same columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GUARD = "'"
 
 @dataclass(frozen=True, slots=True)
 class ImportedAnswers:
-    """What came of an import."""
+    """The counts of an import."""
 
     n_kept: int
     n_repeated: int
@@ -114,10 +114,10 @@ def _row(review: Review, item: ReviewItem, content: Content, answer: ReviewAnswe
 
 
 def import_answers(*, account: Account, id: uuid.UUID, format: str, text: str, actor: str) -> ImportedAnswers:
-    """Keep answers that were given elsewhere: all, or none. The same rows again keep nothing twice.
+    """Import answers from another tool: all, or none. Importing the same rows again changes nothing.
 
-    Rows have the columns of an export; `item_id`, `reviewer` and the answers are read. One without an answer is left
-    out. Raises Invalid with the row of each error.
+    Rows have the columns of an export; `item_id`, `reviewer` and the answers are read. A row without an answer is
+    skipped. Raises Invalid with the row of each error.
     """
     rows = _read(format, text)
     with account_scope(account.pk):
@@ -165,7 +165,7 @@ def _is_empty(review: Review, row: Mapping[str, str]) -> bool:
 
 
 def _keep_one(account: Account, review: Review, items: Mapping[str, ReviewItem], row: Mapping[str, str]) -> bool:
-    """Keep the answer of a row; say whether it was not there yet."""
+    """Save the answer of a row; return whether it is new."""
     item = items.get(row.get("item_id", ""))
     if item is None:
         raise Invalid(FieldError("/item_id", "The review has no such item."))

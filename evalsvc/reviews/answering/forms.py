@@ -23,7 +23,7 @@ PAIR_OPTIONS = ((FIRST, "First is better"), (SECOND, "Second is better"), (TIE, 
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """A text whose end is folded away where it is long."""
+    """A text, with a collapsed end if it is long."""
 
     title: str
     head: str
@@ -81,7 +81,7 @@ def folded(title: str, text: str, scores: Sequence[Any] = ()) -> FoldedText:
 
 
 def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | None = None) -> ItemForm:
-    """Return the page of the item in somebody's hands, with what they have said or typed. Within the scope."""
+    """Build the form of the leased item, with the reviewer's stored or typed answers. Within the scope."""
     review, item = row.review, row.item
     content = content_of(account=account, review=review, items=[item])[item.pk]
     shown = as_shown(content, item)
@@ -131,7 +131,7 @@ def _label(category: Category) -> str:
 
 
 def _kept(question: Question, said: Mapping[str, Any]) -> str:
-    """Return an answer that is kept as a form has it."""
+    """Return a stored answer as its form field's value."""
     if not said:
         return ""
     if question.annotation_type == Type.BINARY:
@@ -150,7 +150,7 @@ def _sent_for(category: Category) -> dict[str, Any]:
 
 
 def said_in_form(review: Review, sent: Mapping[str, str]) -> Said:
-    """Return what a form says. What it does not answer is left to the service to refuse."""
+    """Parse a submitted form. Missing answers are left to the service to reject."""
     explanation = sent.get("explanation", "").replace("\r\n", "\n").strip() or None
     if review.kind == Review.Kind.PAIR:
         return Said((), sent.get("choice"), explanation)
@@ -179,7 +179,7 @@ def _value(question: Question, sent: str) -> dict[str, Any] | None:
 
 
 def words_of_said(review: Review, row: ReviewAnswer) -> str:
-    """Return what somebody has said, in words; of a pair as its sides were shown."""
+    """Format a stored answer as text; for a pair, by the sides as displayed."""
     said = dict(row.said or {})
     if review.kind == Review.Kind.PAIR:
         words = dict(PAIR_OPTIONS)[said["choice"]]
@@ -201,12 +201,12 @@ def words_of_answer(question: Question, said: Mapping[str, Any]) -> str | float 
 
 
 def _place(places: Mapping[str, str], sent: str) -> str:
-    # What is no label of these is no place either, though it may look like one.
+    # Text that matches no label is not a category index either, even if it looks like a number.
     return places.get(sent.strip(), "") if places else sent
 
 
 def said_in_words(review: Review, row: Mapping[str, str]) -> Said:
-    """Return what a row of an export, or of another tool, says; labels stand for themselves."""
+    """Parse a row of an export, or of another tool; categories are given by their labels."""
     explanation = row.get("explanation", "").strip() or None
     if review.kind == Review.Kind.PAIR:
         return Said((), row.get("choice", "").strip().lower(), explanation)

@@ -1,4 +1,4 @@
-"""Answers as labels: one for each thing and criteria, beside its other scores, of what people say together."""
+"""Answers as labels: one label for each item and criteria, stored with its other scores, combined from all answers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from evalsvc.reviews.selectors import list_answers
 
 
 def keep_labels(account: Account, review: Review, item: ReviewItem) -> None:
-    """Let the labels of an item say what its answers say together. Within the scope, holding the review.
+    """Update the labels of an item from its combined answers. Within the scope, with the review locked.
 
-    One label and not one for each person: in a history each thing counts once, so that an interval of it holds.
+    There is one label per item and not one per person: an interval of a history is valid only if each item counts once.
     """
     if review.kind == Review.Kind.PAIR:
         return
@@ -26,7 +26,7 @@ def keep_labels(account: Account, review: Review, item: ReviewItem) -> None:
     if content.label_of is None:
         return
     answers = list(list_answers(account=account, review=review, items=[item.pk]))
-    # In one order for all, so that two reviews that ask the same do not wait for each other in a circle.
+    # Lock in a fixed order, so that two reviews with the same criteria cannot deadlock.
     for question in sorted(questions_of(review.criteria), key=lambda one: one.id):
         criteria = AnnotationCriteria.everything.select_for_update().filter(account=account, pk=question.id).first()
         if criteria is None:
@@ -34,7 +34,7 @@ def keep_labels(account: Account, review: Review, item: ReviewItem) -> None:
         try:
             keep_label(account=account, label=_label(question, criteria, answers, content.label_of, content.place))
         except NotFound:
-            # The evaluation has been deleted since; what was said about it stays with the review.
+            # The evaluation has been deleted since; its answers remain with the review.
             return
 
 

@@ -19,7 +19,7 @@ from evalsvc.reviews.selectors import get_item, get_review, list_answers, review
 class ReviewLeaseView(AccountView):
     """The next item of a review."""
 
-    # Asked again, whoever holds an item gets that one.
+    # A reviewer who already has a lease gets the same item again.
     remembers_tries = ()
 
     @extend_schema(
@@ -76,7 +76,7 @@ class ReviewAnswersView(AccountView):
 
 
 class ReviewSkipView(AccountView):
-    """An item that somebody passes over."""
+    """A skipped item."""
 
     remembers_tries = ()
 

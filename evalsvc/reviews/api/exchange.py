@@ -1,4 +1,4 @@
-"""GET /v1/reviews/{id}/export and POST …/import: another tool asks the questions."""
+"""GET /v1/reviews/{id}/export and POST …/import: collect answers with another tool."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReviewExportView(AccountView):
 class ReviewImportView(AccountView):
     """Answers that were given elsewhere."""
 
-    # The same rows again keep nothing twice.
+    # Importing the same rows again stores nothing twice.
     remembers_tries = ()
 
     @extend_schema(

@@ -1,4 +1,4 @@
-"""What calls of a review's items answer: the item in somebody's hands, and what has been said about it."""
+"""Responses of a review's item endpoints: the leased item and its answers."""
 
 from __future__ import annotations
 

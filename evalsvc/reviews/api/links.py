@@ -80,7 +80,7 @@ class ReviewLinksView(AccountView):
         asked = checked(ReviewLinkIn(data=request.data))
         row, token = links.issue_link(account=self.account, review_id=id, actor=self.caller.actor, **asked)
         if self.claim is not None:
-            # What is kept for a repeated Idempotency-Key would keep the token.
+            # A response stored for a repeated Idempotency-Key would contain the token.
             release_claim(self.claim)
             self.claim = None
         url = link_for_others(request, f"/reviews/{id}/enter/{token}")

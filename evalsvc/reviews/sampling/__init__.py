@@ -1,1 +1,1 @@
-"""From candidates to items: the frame that they stand in, and how they are drawn from it."""
+"""Sampling of review items: the frame of candidates, and the draw from it."""

@@ -86,7 +86,7 @@ def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
     by_place: dict[int, dict[int, int]] = {}
     rows = list(_answered(account, asked["experiment_id"], configs)[: MAX_FRAME + 1])
     if len(rows) > MAX_FRAME:
-        # Cut off, the last examples would have no pairs, and nobody would know.
+        # Truncated, the last examples would silently have no pairs.
         raise _too_many("pairs")
     for id, config, pos in rows:
         by_place.setdefault(pos, {})[config] = id

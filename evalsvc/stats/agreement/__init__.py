@@ -1,1 +1,1 @@
-"""How far people agree, and what a drawn sample of items says of all."""
+"""Agreement between reviewers, and estimates for the frame from a drawn sample of items."""

@@ -1,4 +1,4 @@
-"""Draws of items for people to look at: at random, or with unequal probabilities that are kept for the weights."""
+"""Draws of items for review: uniformly at random, or with unequal probabilities that are stored for weighting."""
 
 from __future__ import annotations
 

@@ -26,16 +26,16 @@ Ratings: TypeAlias = Sequence[Mapping[str, float | str]]
 def krippendorff_alpha(
     ratings: Ratings, measurement: Measurement, *, level: float = 0.95, seed: int = 0
 ) -> AgreementFigure:
-    """Return Krippendorff's alpha, for any number of raters and any missing answers.
+    """Return Krippendorff's alpha, for any number of raters and any pattern of missing answers.
 
     It is 1 - D_o/D_e; see Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability". The difference of two
     answers is 0 or 1 (nominal), of their middle ranks among all answers (ordinal), or of their values (interval),
-    squared. Items with fewer than two answers say nothing.
+    squared. Items with fewer than two answers are ignored.
 
     Examples
     --------
     >>> pairs = [("a", "a"), ("a", "a"), ("b", "b"), ("a", "b")]
-    >>> found = krippendorff_alpha([{"x": one, "y": other} for one, other in pairs], "nominal")
+    >>> found = krippendorff_alpha([{"x": x, "y": y} for x, y in pairs], "nominal")
     >>> round(found.value, 3), found.reason
     (0.533, 'too_few_items')
     """
@@ -91,10 +91,11 @@ def _interval_alpha(ratings: Ratings, level: float, seed: int) -> AgreementFigur
 
 
 def fleiss_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> AgreementFigure:
-    """Return Fleiss' kappa, for items that have the same number of answers each, by whomever.
+    """Return Fleiss' kappa, for items with the same number of answers each, by any raters.
 
-    κ = (P̄ - P̄e) / (1 - P̄e) (Fleiss 1971, "Measuring nominal scale agreement among many raters"). Items with fewer than
-    two answers are left out.
+    κ = (P̄ - P̄e) / (1 - P̄e) (Fleiss 1971, "Measuring nominal scale agreement among many raters"). Items with fewer
+    than
+    two answers are ignored.
     """
     counts, times = _kinds_of(ratings)
     sizes = counts.sum(axis=1)

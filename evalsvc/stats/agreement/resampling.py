@@ -1,4 +1,4 @@
-"""Intervals of figures of agreement: the bootstrap over items, as whoever answers the next item is not drawn anew."""
+"""Bootstrap intervals of agreement statistics: items are resampled, raters are fixed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ NOT_TWO, UNEVEN = "not_two_reviewers", "items_not_answered_equally_often"
 
 @dataclass(frozen=True, slots=True)
 class AgreementFigure:
-    """A figure of agreement.
+    """An agreement statistic with its interval.
 
     Attributes
     ----------
     value : float or None
-        1 is perfect, 0 what chance would bring, below 0 worse; None where it is not defined, never 1 or NaN.
+        1 is perfect agreement, 0 agreement by chance, below 0 worse than chance; None where it is undefined, never NaN.
     lower, upper : float or None
-        The interval for new items and the same people.
+        The interval for new items and the same raters.
     n_items, n_answers : int
-        How many items with two or more answers, and how many answers they have.
+        Number of items with two or more answers, and number of their answers.
     reason : str or None
-        Why there is no value, or no interval.
+        Why the value or the interval is missing.
     """
 
     value: float | None
@@ -54,7 +54,7 @@ def figure_of(
     level: float,
     seed: int,
 ) -> AgreementFigure:
-    """Return a statistic of all items with its interval. `times` says how often each kind of item is there.
+    """Compute a statistic of all items with its interval. `times` counts the items of each kind.
 
     The expanded percentile interval (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", 3.4): the
     percentiles are those at which a normal interval would be as wide as Student's. The plain one is too narrow for few

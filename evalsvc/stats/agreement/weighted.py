@@ -1,4 +1,4 @@
-"""What a Poisson draw with unequal probabilities says of the items that it was drawn from, and of new ones."""
+"""Estimates from a Poisson draw with unequal probabilities: for the frame that was sampled, and for new items."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class WeightedMean:
     estimate : float or None
         Hájek's ratio Σ(y/π) / Σ(1/π).
     this_set, new_data : pair of float or None
-        Intervals of the mean of the frame, and of what the frame itself is a sample of.
+        Intervals for the mean of the frame, and for the mean of the population that the frame is a sample of.
     n : int
-        How many answers.
+        Number of answers.
     n_eff : float
-        (Σ1/π)² / Σ(1/π)²: how many answers of equal weight would be worth as much.
+        (Σ1/π)² / Σ(1/π)²: the effective number of answers of equal weight.
     reason : str or None
-        Why there is no interval.
+        Why the interval is missing.
     """
 
     estimate: float | None

@@ -1,1 +1,1 @@
-"""What all statistics share: checks of input, sums that are kept of scores, the shapes of answers."""
+"""Shared parts of all statistics: input checks, running sums of scores, result types."""

@@ -12,17 +12,18 @@ from evalsvc.stats.basics.checks import Scores, as_row
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Sums of the scores seen so far; for a ratio, of its numerators, denominators and their products.
+    """Sums of the scores so far; for a ratio, of its numerators, denominators and their products.
 
     Attributes
     ----------
     n : int
-        How many scores.
+        Number of scores.
     total, squares : float
         Sum of the scores (of the numerators), and of their squares.
     lowest, highest : float or None
-        Smallest and largest score; None without scores. Equal ends prove that there is no variance, which a difference
-        of large sums cannot.
+        Smallest and largest score; None without scores. If both are equal the variance is exactly zero, which a
+        difference
+        of large sums cannot show.
     den_total, den_squares, cross : float
         For a ratio: sum of the denominators, of their squares, of numerator times denominator.
     """

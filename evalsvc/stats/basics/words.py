@@ -1,4 +1,4 @@
-"""What an estimate says about itself: what it covers, and how often one may look at it."""
+"""Labels of estimates: what an estimate covers, and whether it is valid at one look or anytime."""
 
 THIS_SET, NEW_DATA = "this set", "new data"
 ONE_LOOK, WATCHED = "one look", "safe while watched"

@@ -1,8 +1,8 @@
-"""The threshold for an aim. A row passes whose score is at least the threshold.
+"""Selection of the threshold for an aim. A row passes if its score is at least the threshold.
 
-Candidates lie halfway between neighbouring scores, so that none depends on one row's last digit; the lowest one is the
-lowest score, which every row passes. Many weightings of the same rows are searched at once: resamples and folds are
-weights.
+Candidates lie halfway between neighbouring scores, so that none depends on one row's last digit; the lowest candidate
+is the lowest score, which every row passes. Many weightings of the same rows are searched at once: resamples and folds
+are weights.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from evalsvc.stats.formulas.intervals import z_of
 IntArray: TypeAlias = NDArray[np.int64]
 BOUNDED = ("precision", "recall", "false_positive_rate")
 EQUAL = 1e-12
-# A threshold that rows have chosen is less sure than Wilson's interval of the same rows says, by about as much.
+# A threshold selected on these rows is less certain than their Wilson interval suggests, by about this factor.
 DISTANCE = 1.4
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What the threshold is for: to make a figure as large as it gets, or to keep one within a bound.
+    """The aim of a threshold: to maximize a figure, or to satisfy a bound on one.
 
-    With a bound, the threshold is the one that costs least: of those with enough precision, or with few enough false
-    positives, the lowest; of those with enough recall, the highest. Enough is what is still enough at the worse end of
-    an interval of confidence `level`: a threshold that meets the bound exactly would miss it every other time.
+    With a bound, the threshold is the cheapest that satisfies it: for precision or the false positive rate the lowest
+    such
+    threshold, for recall the highest. The bound must be satisfied at the worse end of an interval of confidence
+    `level`: a
+    threshold that meets the bound exactly would miss it half of the time.
     """
 
     figure: str = "balanced_accuracy"
@@ -90,7 +92,7 @@ class LabelledScores:
 
 
 def _within(passing: Decisions, figure: str, bound: float, z: float) -> IntArray:
-    """Return the cheapest candidate whose share is within the bound at the worse end of its interval."""
+    """Return the cheapest candidate for which the worse end of the proportion's interval satisfies the bound."""
     if figure == "recall":
         end = _lower_end(passing.good_passed, passing.n_good, z)
         return end.shape[1] - 1 - _reaches(end, bound)[:, ::-1].argmax(axis=1)

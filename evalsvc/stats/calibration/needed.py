@@ -12,18 +12,18 @@ MOST_MORE = 1_000_000
 
 
 def labels_to_decide(share: Share, n_rows: int, is_decided: Callable[[float, float], bool], level: float) -> int | None:
-    """Return the fewest further labels with which the interval is expected to decide; None for more than a million.
+    """Return the fewest further labels with which the interval is expected to be conclusive; None above a million.
 
-    The interval is taken to shrink as Wilson's does, from the width that it has now.
+    The interval is assumed to shrink as Wilson's does, from its current width.
 
     Parameters
     ----------
-    share : Share
+    share : Proportion
         The figure in question, with its interval.
     n_rows : int
-        How many rows were labelled so far.
+        Number of rows labelled so far.
     is_decided : callable
-        Says of the ends of an interval whether they are good enough.
+        Takes the bounds of an interval; returns whether they are conclusive.
     level : float
         The interval's confidence level.
     """

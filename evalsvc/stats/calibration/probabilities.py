@@ -1,11 +1,12 @@
-r"""How far scores can be read as probabilities of a good row, and a monotone map that makes them so.
+r"""Calibration of scores as probabilities of a good row, and a monotone map that calibrates them.
 
 The map is the isotonic regression of the labels: the monotone function of the score that fits them best. Each of its
-steps of k good rows among n says :math:`(k+\frac12)/(n+1)`, so that no step claims certainty. Its calibration error is
-measured on rows of folds that it was not made of.
+steps of k good rows among n has the value :math:`(k+\frac12)/(n+1)`, so that no step claims certainty. Its calibration
+error is
+measured on held-out folds.
 
-The expected calibration error (ECE) is the mean distance between what is said and what is so, over ten groups of about
-as many rows. It is never zero for rows that vary, so it says how large it would be with perfect probabilities as well.
+The expected calibration error (ECE) is the mean distance between predicted and observed rates, over ten groups of about
+equal size. It is never zero for rows that vary, so its value under perfect probabilities is reported as well.
 
 References
 ----------
@@ -156,10 +157,11 @@ def _group(said: float, n_good: float, n: int, level: float) -> ScoreGroup:
 
 
 def area_under_curve(data: LabelledScores, level: float) -> Share:
-    """Return the chance that a good row has a higher score than a bad one (ties count half), with its interval.
+    """Return the probability that a good row scores higher than a bad one (ties count half), with its interval.
 
-    DeLong's variance, on the scale of log odds, which keeps the ends within 0 and 1. Where every pair is in order (or
-    none), that says nothing, and the interval is the exact one of as many pairs as there are rows of the rarer label.
+    DeLong's variance, on the scale of log odds, so that the bounds stay within 0 and 1. Where every pair is in order
+    (or
+    none), that variance is zero, and the interval is the exact one for as many pairs as the rarer label has rows.
     """
     good, bad = data.scores[data.is_good], data.scores[~data.is_good]
     of_good, of_bad = _above(good, bad), 1.0 - _above(bad, good)

@@ -1,9 +1,10 @@
-r"""A threshold from labelled scores, and how good it is on rows that it was not chosen by.
+r"""A threshold chosen from labelled scores, and its cross-validated performance.
 
 The estimate is cross-validated: each row is decided by a threshold that was chosen without its fold, over several
-splits. The interval is for the threshold that all rows chose, on new rows. That threshold is itself a matter of chance,
-and of the same chance as the estimate: with scores that hardly tell good from bad, Wilson's 95 % interval of the
-cross-validated recall holds the true one in fewer than 80 % of cases. So the whole procedure is resampled. In each
+splits. The interval is for the threshold chosen from all rows, on new rows. That threshold is random itself,
+and correlated with the estimate: with scores that hardly separate good from bad, Wilson's 95 % interval of the
+cross-validated recall covers the true value in fewer than 80 % of cases. The complete procedure is therefore resampled.
+In each
 resample, drawn within the labels, a threshold is chosen and cross-validated, with copies of a row in one fold; its
 error is the estimate minus what the same threshold does on all rows. The interval is the estimate minus the quantiles
 of these errors, and never narrower than Wilson's, as few rows without a mistake resample to no mistake.
@@ -66,7 +67,7 @@ class ChosenThreshold:
 def choose_threshold(
     scores: Scores, is_good: BoolArray, *, aim: Aim, in_use: float | None = None, level: float = 0.95, seed: int = 0
 ) -> ChosenThreshold:
-    """Choose the threshold for an aim, and say how good it is on new rows.
+    """Choose the threshold for an aim, and estimate its performance on new rows.
 
     Parameters
     ----------
@@ -75,9 +76,9 @@ def choose_threshold(
     is_good : array of bool
         The label of each row: whether it should pass.
     aim : Aim
-        What the threshold is for.
+        The aim of the threshold.
     in_use : float, optional
-        The threshold that holds now, which these rows did not choose.
+        The threshold currently in use, not chosen from these rows.
     level : float
         Confidence level of each interval.
     seed : int

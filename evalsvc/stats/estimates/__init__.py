@@ -1,1 +1,1 @@
-"""Estimates of a metric: of this set, of new data, and of parts that hold together."""
+"""Estimates of a metric: for this dataset, for new data, and simultaneously for several slices."""

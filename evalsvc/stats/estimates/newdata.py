@@ -1,9 +1,9 @@
-"""Intervals for new data: where a metric would settle with more examples like the ones seen.
+"""Intervals for new data: the value that a metric would approach with more examples like the ones scored.
 
-Nothing is corrected for what has been seen of a finite set: these keep a width when every example has been scored.
-People ask whether a prompt is better, not whether it was better on these examples, so this is what is shown first.
+No finite-population correction is applied: these intervals have a width even when every example has been scored.
+The usual question is whether a prompt is better, not whether it was better on these examples, so this is the default.
 
-| metric | one look | safe while watched |
+| metric | one look | anytime-valid |
 |---|---|---|
 | binary | Clopper-Pearson | prior over posterior (`running_share`) |
 | in a range | `guarded_t` | betting |
@@ -66,9 +66,9 @@ def new_data_interval(
     Parameters
     ----------
     kind : MetricKind
-        One of `kinds.KINDS`. A total of new data has no interval; that of its mean is `of_one_score`.
+        One of `kinds.KINDS`. Totals of new data are not supported; the kind of the mean is `of_one_score`.
     sums : Sums
-        Of the scores seen.
+        Of the scores so far.
     level : float
         Confidence level, strictly between 0 and 1.
     value_range : pair of float or None
@@ -76,26 +76,26 @@ def new_data_interval(
     binary : bool
         Whether every score is declared to be 0 or 1.
     watched : bool
-        True for an interval that holds at all looks together, False for one look chosen beforehand.
+        True for an anytime-valid interval, False for a single look chosen beforehand.
     scores : sequence of float, optional
-        The scores in the order in which they were seen, NaN for an example that failed. Only a watched interval reads
-        them: with them a mean once ruled out stays so, and scores that are not binary must have them.
+        The scores in the order in which they arrived, NaN for a failed example. Only an anytime-valid interval uses
+        them: with them a mean once ruled out stays ruled out, and scores that are not binary require them.
 
     Returns
     -------
     NewDataInterval
-        One score in a range gives the range, no score nothing.
+        The range itself for one score in a range; without bounds for no scores.
 
     Raises
     ------
     ValueError
-        For scores outside the range, or scores that are missing though needed.
+        For scores outside the range, or missing scores that are required.
 
     Examples
     --------
-    >>> from evalsvc.stats.basics.sums import sums_of
+    >>> from evalsvc.stats.basics.sums import compute_sums
     >>> from evalsvc.stats.kinds import ALGEBRAIC
-    >>> found = new_data_interval(ALGEBRAIC, sums_of([1] * 9 + [0]), level=0.95, value_range=None, binary=True)
+    >>> found = new_data_interval(ALGEBRAIC, compute_sums([1] * 9 + [0]), level=0.95, value_range=None, binary=True)
     >>> round(found.lower, 3), round(found.upper, 3), found.method, found.safe
     (0.555, 0.997, 'clopper-pearson', 'one look')
     """

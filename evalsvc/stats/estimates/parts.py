@@ -1,7 +1,7 @@
-r"""Estimates of parts of a set that hold together: the slices of a metadata value, or the values of a knob.
+r"""Simultaneous estimates of several parts of a dataset: the slices of a metadata value, or the values of a knob.
 
-Whoever reads twenty slices finds the best and the worst of them. At the level of one interval, some of twenty leaves
-out its true value in 64 % of all tables; at :math:`1-\alpha/m` each (Bonferroni) all m hold together at the level.
+A reader of twenty slices finds the best and the worst of them. With intervals at the nominal level, at least one of
+twenty misses its true value in 64 % of all tables; at :math:`1-\alpha/m` each (Bonferroni) all m are valid at once.
 
 References
 ----------
@@ -30,18 +30,18 @@ class SlicePart:
 
 @dataclass(frozen=True, slots=True)
 class PartEstimate:
-    """What new data of one slice would settle at.
+    """The estimate of one slice for new data.
 
     Attributes
     ----------
     value, lower, upper : float or None
-        In the unit of one score; None where there is no number, never NaN.
+        In the unit of one score; None where undefined, never NaN.
     n : int
-        Examples that have a score.
+        Number of scored examples.
     method : str
-        The formula that answered, the same as for the whole set.
+        The formula used, the same as for the complete set.
     warnings : tuple of str
-        As of `newdata.NewDataInterval`; ``n<30`` marks a small slice.
+        As in `newdata.NewDataInterval`; ``n<30`` marks a small slice.
     """
 
     value: float | None
@@ -55,28 +55,28 @@ class PartEstimate:
 def joint_estimates(
     kind: MetricKind, parts: Sequence[SlicePart], *, level: float, value_range: ValueRange | None, n_others: int = 0
 ) -> tuple[list[PartEstimate], float]:
-    """Estimate each part for new data, so that all intervals hold together; and say at which level each stands.
+    """Estimate each part for new data with simultaneously valid intervals; return these and the level of each.
 
     Parameters
     ----------
     kind : MetricKind
-        Of a total each part shows the mean of one score: parts of different sizes have totals that nobody can compare.
+        For a total each part gets the mean of one score: totals of parts of different sizes are not comparable.
     parts : sequence of SlicePart
-        All that the reader sees, those without a score too: which they are was fixed before any score was known.
+        All displayed parts, also those without a score: the set of parts is fixed before any score is known.
     level : float
-        Of all intervals together.
+        Simultaneous confidence level of all intervals.
     value_range : pair of float or None
         Lowest and highest possible score.
     n_others : int
-        Intervals of another kind that the reader sees beside these, such as those of differences.
+        Number of other intervals displayed with these, such as those of differences.
 
     Examples
     --------
-    >>> from evalsvc.stats.basics.sums import sums_of
+    >>> from evalsvc.stats.basics.sums import compute_sums
     >>> from evalsvc.stats.kinds import ALGEBRAIC
-    >>> parts = [SlicePart(sums_of([1] * 18 + [0] * 2), True), SlicePart(sums_of([1] * 10 + [0] * 10), True)]
-    >>> (first, second), each = joint_estimates(ALGEBRAIC, parts, level=0.95, value_range=(0, 1))
-    >>> round(first.lower, 3), round(first.upper, 3), first.method, each
+    >>> parts = [SlicePart(compute_sums([1] * 18 + [0] * 2), True), SlicePart(compute_sums([1] * 10 + [0] * 10), True)]
+    >>> (first, second), part_level = joint_estimates(ALGEBRAIC, parts, level=0.95, value_range=(0, 1))
+    >>> round(first.lower, 3), round(first.upper, 3), first.method, part_level
     (0.651, 0.991, 'clopper-pearson', 0.975)
     """
     each = simultaneous_level(level, max(1, len(parts) + n_others))

@@ -22,25 +22,25 @@ __all__ = ["Estimate", "Sums", "bounds_under_failures", "check_strategy", "estim
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A metric of the whole set, as far as the scores seen tell.
+    """The estimate of a metric of the complete set from the scores so far.
 
     Attributes
     ----------
     value, lower, upper : float or None
-        In the unit of the metric (for a distributive one: the total of the set). None where there is no number. The
+        In the unit of the metric (for a distributive one: the total of the set). None where undefined. The
         interval need not be symmetric.
     n, population : int
-        Scores seen, and size of the set (None when unknown).
+        Number of scores, and size of the set (None when unknown).
     strategy, method : str
-        What was asked for, and the formula that answered.
+        The strategy requested, and the formula used.
     level : float
         Confidence level.
     covers : str
         ``this set`` or ``new data``.
     safe : str
-        ``one look``: right this often at one moment chosen beforehand. ``safe while watched``: at all moments together.
+        ``one look``: valid at one moment chosen beforehand. ``safe while watched``: valid at all moments at once.
     warnings : tuple of str
-        Some of ``n<30``, ``degenerate``.
+        Any of ``n<30``, ``degenerate``.
     """
 
     value: float | None
@@ -57,7 +57,7 @@ class Estimate:
 
 
 def check_strategy(strategy: str, kind: MetricKind, binary: bool, value_range: ValueRange | None) -> str | None:
-    """Return a sentence that says why the strategy does not fit such a metric, or None when it does.
+    """Return a message why the strategy does not apply to such a metric, or None if it applies.
 
     Examples
     --------
@@ -96,16 +96,16 @@ def estimate(
     use_fpc: bool,
     scores: Scores | None = None,
 ) -> Estimate:
-    """Estimate a metric of the whole set from a random part of it.
+    """Estimate a metric of the complete set from a random part of it.
 
     Parameters
     ----------
     kind : MetricKind
-        One of `kinds.KINDS`: a mean, a sum, a ratio of sums, or the mean so far, which claims nothing.
+        One of `kinds.KINDS`: a mean, a sum, a ratio of sums, or the plain mean so far, without an interval.
     sums : Sums
-        Of the scores seen: a random part of the set, drawn without replacement.
+        Of the scores so far: a random part of the set, drawn without replacement.
     population : int or None
-        Size N of the set; None when unknown, and then the interval is for new data and a sum has no estimate.
+        Size N of the set; None when unknown, in that case the interval is for new data and a sum cannot be estimated.
     strategy : str
         One of `SET_STRATEGIES`; one that passes `check_strategy`.
     level : float
@@ -117,13 +117,13 @@ def estimate(
     use_fpc : bool
         True for an interval for this set, False for one for new data.
     scores : sequence of float, optional
-        The scores themselves in the order of the permutation; only ``anytime`` reads them, and for metrics that are not
-        binary it must have them.
+        The scores themselves in the order of the permutation; only ``anytime`` uses them, and it requires
+        them for metrics that are not binary.
 
     Returns
     -------
     Estimate
-        Never NaN. No score gives no numbers, one score the bounds that are certain.
+        Never NaN. Without numbers for no scores; the certain bounds for one score.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def estimate(
     Examples
     --------
     >>> from evalsvc.stats.kinds import ALGEBRAIC
-    >>> found = estimate(ALGEBRAIC, sums_of([1] * 45 + [0] * 5), population=400, strategy="exact", level=0.95,
+    >>> found = estimate(ALGEBRAIC, compute_sums([1] * 45 + [0] * 5), population=400, strategy="exact", level=0.95,
     ...                  value_range=(0, 1), binary=True, use_fpc=True)
     >>> found.value, round(found.lower, 4), round(found.upper, 4), found.covers
     (0.9, 0.79, 0.9625, 'this set')
@@ -159,18 +159,18 @@ def estimate(
 def bounds_under_failures(
     kind: MetricKind, sums: Sums, n_failed: int, *, value_range: ValueRange | None, population: int | None
 ) -> Ends | None:
-    """Return the metric if every failed example had scored worst, and if every one had scored best.
+    """Return the metric if all failed examples had the worst score, and if all had the best score.
 
     Returns
     -------
     tuple of float or None
-        Of the examples attempted (for a sum scaled to the population). None where the metric has no range, or no
-        score of each example, or nothing has been attempted.
+        For the examples attempted (for a sum scaled to the population). None for a metric without a range, or without
+        a score of each example, or nothing has been attempted.
 
     Examples
     --------
     >>> from evalsvc.stats.kinds import ALGEBRAIC
-    >>> bounds_under_failures(ALGEBRAIC, sums_of([1, 1, 1, 0]), 4, value_range=[0, 1], population=400)
+    >>> bounds_under_failures(ALGEBRAIC, compute_sums([1, 1, 1, 0]), 4, value_range=[0, 1], population=400)
     (0.375, 0.875)
     """
     limits = checked_range(value_range)

@@ -1,15 +1,16 @@
-r"""Variance within and between examples that are each asked several times, and what more of either would buy.
+r"""Variance within and between examples that are each sampled several times, and the gain from more of either.
 
 An example's score is the mean of K samples. With variance σ² within examples and τ² between what they would score on
 average, the mean over n examples has
 
 .. math:: \mathrm{Var}(\bar x) = (\tau^2 + \sigma^2 / K) / n
 
-so that samples take away σ²/K at most, and only examples take away τ². σ² is estimated by the mean of the examples' own
-variances, of those with two samples or more; τ² by the variance of the means less what sampling adds to it, which is
-the mean of σ²/K_i, by each example's own variance where it has one. Both are unbiased, also where K_i differs because
-samples have failed, and where some examples vary more than others. The estimate of τ² may be below 0 by chance; then
-what is expected takes 0 for it.
+so that more samples reduce the variance by σ²/K at most, and only more examples reduce τ². σ² is estimated by the mean
+of the examples' own
+variances, of those with two samples or more; τ² by the variance of the means minus the sampling contribution, which is
+the mean of σ²/K_i, with each example's own variance where available. Both are unbiased, also where K_i differs because
+samples have failed, and where some examples vary more than others. The estimate of τ² can be below 0 by chance; the
+projections then use 0.
 
 References
 ----------
@@ -67,9 +68,9 @@ class VarianceSplit:
 
 
 def split_variance(sums: SampleSums, *, n_samples: int) -> VarianceSplit | None:
-    """Split the variance of a mean whose examples were asked so often; None where it cannot be told apart.
+    """Split the variance of a mean over repeatedly sampled examples; None where it cannot be split.
 
-    That takes two examples, and one with two samples that have a score.
+    At least two examples are required, and one of them with two scored samples.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def split_variance(sums: SampleSums, *, n_samples: int) -> VarianceSplit | None:
     >>> split = split_variance(sums, n_samples=4)
     >>> round(split.within, 3), round(split.between, 3), round(split.share_within, 3)
     (0.12, 0.07, 0.3)
-    >>> [(one.n, one.n_samples, round(one.standard_error, 4)) for one in split.expected]
+    >>> [(row.n, row.n_samples, round(row.standard_error, 4)) for row in split.expected]
     [(100, 8, 0.0292), (100, 10, 0.0286), (200, 4, 0.0224)]
     """
     if sums.n < 2 or not sums.n_repeated:

@@ -1,7 +1,8 @@
-"""Intervals for a share that may be watched: they all hold at once, over every example, whenever one stops.
+"""Anytime-valid intervals for a proportion: simultaneously valid after every example, under any stopping rule.
 
-A prior is spread evenly over all shares, and a share leaves the interval once the data have made it so much less likely
-than it was. The ratio of prior to posterior is a martingale under the true share, so it ever exceeds 1/alpha with
+The prior is uniform over all proportions; a proportion leaves the interval once its posterior is small enough compared
+with its prior. The ratio of prior to posterior is a martingale under the true proportion, so it ever exceeds 1/alpha
+with
 probability at most alpha (Ville).
 
 References
@@ -27,21 +28,21 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 
 def anytime_share(successes: int, n: int, population: int | None, level: float) -> Ends:
-    """Return the shares that have not been ruled out, by counts alone: the order does not matter.
+    """Return the interval of proportions that are not ruled out, from counts alone: the order does not matter.
 
     Parameters
     ----------
     successes, n : int
-        How many ones, of how many seen.
+        Number of ones, and number of scores.
     population : int or None
         Size of the set; None for new data.
     level : float
-        Probability that all intervals, one after each example, hold the true share.
+        Probability that all intervals, one after each example, contain the true proportion.
 
     Returns
     -------
     tuple of float
-        Shares. Of zero width where a single count of ones is left.
+        Lower and upper proportion. Of zero width where a single count of ones remains.
 
     Examples
     --------
@@ -64,13 +65,13 @@ def _counts_kept(successes: int, n: int, population: int, level: float) -> tuple
     def is_kept(more: int) -> bool:
         return constant + _log_beta_binomial(more, unseen, 1 + successes, 1 + n - successes) > limit
 
-    # The posterior has one peak, and the peak is always kept.
+    # The posterior is unimodal, and its peak is always inside the interval.
     peak = min(unseen, (unseen + 1) * successes // n)
     return successes + _last(is_kept, peak, 0), successes + _last(is_kept, peak, unseen)
 
 
 def _last(is_kept: Callable[[int], bool], start: int, end: int) -> int:
-    """Return the last kept number on the way from start, which is kept, to end."""
+    """Return the last accepted number on the way from start, which is accepted, to end."""
     if is_kept(end):
         return end
     while abs(end - start) > 1:
@@ -96,7 +97,7 @@ def _new_data(successes: int, n: int, level: float) -> Ends:
     log, log1p = math.log, math.log1p
 
     def edge(outside: float) -> float:
-        """Return where the kept shares end, rounded outwards."""
+        """Return the bound of the accepted proportions, rounded outwards."""
         inside = successes / n
         # A board draws dozens of these each second: no call but the logarithms is made in the loop.
         for _ in range(50):
@@ -111,7 +112,7 @@ def _new_data(successes: int, n: int, level: float) -> Ends:
 
 
 def _edge(is_kept: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Return where the kept shares end, rounded outwards."""
+    """Return the bound of the accepted proportions, rounded outwards."""
     if is_kept(outside):
         return outside
     for _ in range(50):
@@ -121,20 +122,23 @@ def _edge(is_kept: Callable[[float], bool], inside: float, outside: float) -> fl
 
 
 def running_share(scores: Scores, population: int | None, level: float) -> Ends:
-    """Return what the intervals after each of these scores have in common: a share once ruled out stays so.
+    """Return the intersection of the intervals after each of these scores:
 
-    The guarantee is that of `anytime_share` (Ville), and the interval is narrower by an eighth where the share is one
-    half. It needs the order of the scores.
+    a proportion once ruled out stays ruled out.
+
+    The guarantee is that of `anytime_share` (Ville), and the interval is narrower by an eighth where the proportion is
+    one
+    half. It depends on the order of the scores.
 
     Parameters
     ----------
     scores : sequence of float
-        Zeros and ones in the order of the permutation. NaN is an example that failed: the lower end takes a zero for
-        it, the upper end a one.
+        Zeros and ones in the order of the permutation. NaN is a failed example: it counts as zero for the
+        lower bound and as one for the upper bound.
     population : int or None
         Size of the set as planned, failures included; None for new data.
     level : float
-        Probability that all intervals hold the true share.
+        Probability that all intervals contain the true proportion.
 
     Examples
     --------

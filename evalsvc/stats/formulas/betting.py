@@ -1,8 +1,8 @@
-r"""An interval for bounded scores that may be watched: what a gambler could not have become rich against.
+r"""Anytime-valid betting interval for the mean of bounded scores.
 
 For each candidate mean m, one gambler bets that the scores are higher and another that they are lower, with stakes
 chosen before each score. If m is the true mean neither gains on average, so a fortune of 2/alpha has probability at
-most alpha/2 ever (Ville), and the candidates against which nobody made it are the interval.
+most alpha/2 ever (Ville), and the candidates against which neither reached it form the interval.
 
 .. math:: W^{\pm}_t(m) = \prod_{i \le t} \left(1 \pm \lambda_i^{\pm}(x_i - m_i)\right), \qquad
           m_i = \frac{Nm - S_{i-1}}{N-i+1}, \qquad
@@ -35,17 +35,17 @@ TINY = 1e-12
 
 
 class Betting:
-    """The interval as scores come in; each update costs as much as its own scores, however many came before.
+    """The interval, updated as scores arrive; the cost of an update depends on its own scores only.
 
-    Candidate means lie on a grid of a thousandth of the range; ends are rounded outwards to it. A mean once ruled out
-    stays so: the intervals after all scores so far hold together, and so does what they have in common.
+    Candidate means lie on a grid of a thousandth of the range; bounds are rounded outwards to it. A mean once ruled out
+    stays ruled out: the intervals after each score are simultaneously valid, and so is their intersection.
 
     Parameters
     ----------
     population : int or None
         Size of the set; None for new data.
     level : float
-        Probability that all intervals, one after each score, hold the mean.
+        Probability that all intervals, one after each score, contain the mean.
     value_range : pair of float
         Lowest and highest possible score.
 
@@ -116,19 +116,19 @@ def betting_interval(
     Parameters
     ----------
     scores : sequence of float
-        In the order of the permutation, within the range. NaN is an example that failed: whatever it would have scored,
-        the interval holds, since its lower end takes the lowest score for it and its upper end the highest.
+        In the order of the permutation, within the range. NaN is a failed example: the interval is valid
+        for any score of it, since the lower bound uses the lowest score for it and the upper bound the highest.
     population, level, value_range
-        As for `Betting`. The population is that of the plan, failures included: bets on a set that shrinks as examples
+        As for `Betting`. The population is the planned one, failures included: bets on a set that shrinks as examples
         fail would not be fair.
     running : bool
-        True for what the intervals after each score have in common: a mean once ruled out stays so, with the same
-        guarantee (Ville), and the ends never move outwards as scores come in (but for an end beyond the mean seen).
+        True for the intersection of the intervals after each score: a mean once ruled out stays ruled out, with the
+        same guarantee (Ville), and the bounds never move outwards (except for a bound beyond the sample mean).
 
     Returns
     -------
     tuple of float
-        Lower and upper end, in the unit of the scores.
+        Lower and upper bound, in the unit of the scores.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def betting_interval(
 
 
 def _lower_end(row: FloatArray, population: int | None, alpha: float, running: bool) -> float:
-    """Return the highest mean against which somebody who bets on higher scores became rich, rounded downwards."""
+    """Return the highest mean that a gambler betting on higher scores has ruled out, rounded downwards."""
     if not row.size:
         return 0.0
     rich = math.log(2.0 / alpha)
@@ -227,7 +227,7 @@ def _gains(
 
 
 def _within_reach(lower: float, upper: float, past: _Past, population: int | None) -> Ends:
-    # The gamblers may rule out the mean just seen; an interval beside its own estimate would be read as an error.
+    # The sample mean itself can be ruled out; an interval that excludes its own estimate would look like an error.
     mean = past.total / past.n
     lower, upper = min(lower, mean), max(upper, mean)
     if population is None:

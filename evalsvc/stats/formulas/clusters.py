@@ -1,11 +1,11 @@
-r"""Means of examples that come in clusters, such as the questions about one document: clusters are what is independent.
+r"""Means of clustered examples, such as the questions about one document: clusters, not examples, are independent.
 
 .. math:: \bar x \pm t_{G^*-1}\sqrt{\frac{G}{G-1}\sum_g (S_g - n_g\bar x)^2}\,/\,n, \qquad
           G^* = \frac{n^2}{\sum_g n_g^2}
 
 with n_g scores that add up to S_g in each of G clusters (CR1). :math:`G^*` is G where all are of one size; where a few
-hold most of the scores, these few decide, and G-1 degrees of freedom would be too sure. It is read off sums over
-clusters, so the database can count them; `pairs.paired.clustered_interval` is the same of single scores, with G-1.
+contain most of the scores, G-1 degrees of freedom would be too many. It is computed from sums over
+clusters, so the database can provide them; `pairs.paired.cluster_interval` is the same for single scores, with G-1.
 
 References
 ----------
@@ -25,7 +25,7 @@ from evalsvc.stats.formulas.finite import Ends
 
 CLUSTERED = "cr1"
 LEAST_CLUSTERS = 2
-# One cluster among others holds nearly all: wide, and finite.
+# One dominant cluster gives a wide but finite interval.
 LEAST_DEGREES = 0.5
 ONE_CLUSTER = "one_cluster"
 
@@ -43,7 +43,7 @@ class ClusterSums:
 
 
 def effective_clusters(n: float, sizes: float) -> float:
-    """Return how many clusters of one size n scores are worth, whose clusters' squared sizes add up to `sizes`.
+    """Return the effective number of equal clusters of n scores; `sizes` is the sum of the squared cluster sizes.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def clustered_mean(
         return None, (*few, ONE_CLUSTER) if sums.n else few
     mean = sums.total / sums.n
     residual = sums.squares - 2.0 * mean * sums.cross + mean * mean * sums.sizes
-    # What rounding leaves of equal clusters is no variance.
+    # The rounding residue of equal clusters is not variance.
     if residual <= 1e-12 * max(sums.squares, mean * mean * sums.sizes):
         return None, (*few, DEGENERATE)
     quantile = cluster_quantile(effective_clusters(sums.n, sums.sizes), level)

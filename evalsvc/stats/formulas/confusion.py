@@ -72,12 +72,12 @@ class Told:
 
 
 def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
-    """Return shares and intervals of a confusion matrix.
+    """Compute the metrics of a confusion matrix, with intervals.
 
     Parameters
     ----------
     matrix : array of int
-        Square. Row i, column j holds the number of examples of class i that were predicted as class j.
+        Square. Row i, column j is the number of examples of class i that were predicted as class j.
     level : float
         Confidence level of each interval.
     seed : int
@@ -85,9 +85,9 @@ def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
 
     Returns
     -------
-    Told
+    ClassificationMetrics
         When all resamples would be equal (no mistakes, or only mistakes), the bootstrap has no width. The interval of
-        macro-F1 is then the mean of the classes' exact intervals, at a level that holds for all classes together. It
+        macro-F1 is then the mean of the classes' exact intervals, at a level that is valid for all classes at once. It
         is wide.
 
     Raises
@@ -97,10 +97,10 @@ def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
 
     Examples
     --------
-    >>> told = told_apart(np.array([[8, 2], [1, 9]]), level=0.95, seed=0)
-    >>> told.classes[0].recall.value, round(told.classes[0].recall.lower, 3), told.classes[0].recall.method
+    >>> metrics = classification_metrics(np.array([[8, 2], [1, 9]]), level=0.95, seed=0)
+    >>> metrics.classes[0].recall.value, round(metrics.classes[0].recall.lower, 3), metrics.classes[0].recall.method
     (0.8, 0.444, 'clopper-pearson')
-    >>> round(told.macro_f1.value, 4), told.macro_f1.method
+    >>> round(metrics.macro_f1.value, 4), metrics.macro_f1.method
     (0.8496, 'bootstrap-bca')
     """
     table, level = _checked(matrix), checked_level(level)
@@ -166,7 +166,7 @@ def _macro(table: Counts, level: float, seed: int) -> Share:
     ends = _bca(table, value, level, seed)
     if ends is None or ends[0] == ends[1]:
         return Share(value, *_exact_macro(table, level), n, "clopper-pearson of all classes", (*warnings, DEGENERATE))
-    # BCa corrects for bias and may leave the value itself out; an interval must hold it.
+    # BCa corrects for bias and can exclude the value itself; an interval must contain it.
     return Share(value, min(ends[0], value), max(ends[1], value), n, "bootstrap-bca", warnings)
 
 
@@ -177,7 +177,7 @@ def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:
     acceleration = _acceleration(table)
     if acceleration is None:
         return None
-    # Ties count half. The limits keep the normal quantile finite.
+    # Ties count half. Clipping the proportion prevents an infinite normal quantile.
     below = float((drawn < value).mean() + (drawn == value).mean() / 2.0)
     bias = normal_quantile(min(max(below, 1.0 / drawn.size), 1.0 - 1.0 / drawn.size))
     shares = [_corrected(tail, bias, acceleration) for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
@@ -231,7 +231,7 @@ def _exact_macro(table: Counts, level: float) -> Ends:
     """Return the means of the classes' exact ends."""
     hits, actual, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     occur = np.flatnonzero(actual)
-    # Bonferroni: the intervals of all classes hold together at the wanted level.
+    # Bonferroni: the intervals of all classes are simultaneously valid at the requested level.
     each = 1.0 - (1.0 - level) / occur.size
     shares = [_f1(int(hits[i]), int(predicted[i]), int(actual[i]), each) for i in occur]
     lower = [share.lower for share in shares if share.lower is not None]

@@ -16,13 +16,13 @@ def difference_of_intervals(first: tuple[float, Ends], second: tuple[float, Ends
     Parameters
     ----------
     first, second : tuple of float and Ends
-        The estimate, and its interval at the level that is wanted of the difference. Of the mean of new data both.
+        The estimate, and its interval at the requested level of the difference. Both for the mean of new data.
 
     Returns
     -------
     tuple of float and Ends
-        The difference and its interval at the same level. It keeps what the two say about skewness: with Wilson's it is
-        Newcombe's hybrid score interval. Where the samples share examples a paired interval is narrower.
+        The difference and its interval at the same level. It preserves the skewness of both: with Wilson's intervals it
+        is Newcombe's hybrid score interval. Where the samples share examples a paired interval is narrower.
 
     References
     ----------

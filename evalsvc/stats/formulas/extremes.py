@@ -28,9 +28,9 @@ from evalsvc.stats.formulas.intervals import z_of
 
 # Added scores at the level 0.95. One is what Bonett and Price add; its coverage falls to 93.7 % for shares.
 ADDED = 1.25
-# Below so many scores that carry the variance, a bell curve is no help.
+# With fewer scores carrying the variance, a normal approximation is unreliable.
 CARRYING = 5.0
-# A range of which less than this has been used by so many scores is probably not the range of these scores.
+# If this many scores have used less than this proportion of the range, the declared range is probably wrong.
 USED_SHARE, USED_BY = 0.1, 20
 
 
@@ -91,18 +91,18 @@ def carrying_scores(sums: Sums) -> float:
 
 
 def shape_warnings(sums: Sums, value_range: Ends | None) -> tuple[str, ...]:
-    """Return what the scores' shape gives cause for: some of ``heavy_tail``, ``skewed``, ``wide_range``.
+    """Return the warnings about the scores' shape: any of ``heavy_tail``, ``skewed``, ``wide_range``.
 
-    ``heavy_tail``: no range is declared, so that nothing bounds what one score can do to the mean. ``skewed``: few
-    scores carry the variance, or one score at an end of the range that nobody has seen would move the mean by more than
+    ``heavy_tail``: no range is declared, so that the effect of one score on the mean is unbounded. ``skewed``: few
+    scores carry the variance, or one score at an unobserved end of the range would move the mean by more than
     its standard error. ``wide_range``: the scores have used less than a tenth of the declared range.
 
     Examples
     --------
-    >>> from evalsvc.stats.basics.sums import sums_of
-    >>> shape_warnings(sums_of([0.98, 0.99, 1.0, 0.97] * 10), (0.0, 1.0))
+    >>> from evalsvc.stats.basics.sums import compute_sums
+    >>> shape_warnings(compute_sums([0.98, 0.99, 1.0, 0.97] * 10), (0.0, 1.0))
     ('skewed', 'wide_range')
-    >>> shape_warnings(sums_of([0.1, 0.9, 0.4, 0.6] * 10), (0.0, 1.0))
+    >>> shape_warnings(compute_sums([0.1, 0.9, 0.4, 0.6] * 10), (0.0, 1.0))
     ()
     """
     if not sums.n:
@@ -118,7 +118,9 @@ def shape_warnings(sums: Sums, value_range: Ends | None) -> tuple[str, ...]:
 
 
 def is_skewed(sums: Sums, value_range: Ends) -> bool:
-    """Return whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
+    """Return whether few scores carry the variance, or a score at an unobserved end of the range would move the mean
+    much.
+    """
     if sums.n < 2 or sums.lowest is None or sums.highest is None:
         return False
     hidden = hides_an_end(sums.n, sums.lowest, sums.highest, sums.variance, value_range)

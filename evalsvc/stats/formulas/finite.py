@@ -1,7 +1,7 @@
-"""Intervals for the mean of a finite set of which a random part has been seen, without replacement.
+"""Intervals for the mean of a finite set, from a random part of it drawn without replacement.
 
-`n` scores of `population` have been seen. With ``population=None`` the same functions cover the mean of new data:
-nothing is corrected for what has been seen already.
+`n` of `population` scores have been drawn. With ``population=None`` the same functions cover the mean of new data,
+without a finite-population correction.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def squared_correction(n: int, population: int | None) -> float:
 
 
 def feasible(total: float, n: int, population: int | None, value_range: Ends) -> Ends:
-    """Return the bounds that hold for certain: the unseen scores are all the lowest, or all the highest.
+    """Return the certain bounds: all unseen scores are the lowest, or all are the highest.
 
     Examples
     --------
@@ -53,13 +53,13 @@ def normal_margin(variance: float, n: int, population: int | None, level: float)
 def hoeffding_margin(width: float, n: int, population: int | None, level: float) -> float:
     r"""Return the seed's half width :math:`(b-a)\sqrt{\ln(2/(1-level))/2n}\,\sqrt{(N-n)/(N-1)}`.
 
-    With a finite population this is narrower than any proof allows; `serfling_margin` is the bound that holds.
+    With a finite population this is narrower than any proven bound; `serfling_margin` is the valid bound.
     """
     return width * math.sqrt(math.log(2.0 / (1.0 - level)) / (2.0 * n) * squared_correction(n, population))
 
 
 def serfling_margin(width: float, n: int, population: int | None, level: float) -> float:
-    r"""Return a half width that holds for any scores in a range of this width, drawn without replacement.
+    r"""Return a half width that is valid for any scores in a range of this width, drawn without replacement.
 
     .. math:: (b-a)\sqrt{\rho\,\ln(2/(1-level)) / 2n}
 
@@ -104,7 +104,7 @@ def t_quantile(degrees: int, level: float) -> float:
     """
     from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
 
-    # The lower tail keeps its digits when the level is close to 1.
+    # The lower tail is used for its precision at levels close to 1.
     return -float(stdtrit(degrees, (1.0 - level) / 2.0))
 
 
@@ -174,7 +174,7 @@ def fewest_ones(successes: int, n: int, population: int, tail: float) -> int:
     steps -= logs[population - ones - n + successes]
     constant = logs[successes - 1] + logs[n - successes] + logs[population] - logs[n] - logs[population - n]
     tails = np.cumsum(np.exp(steps - constant))
-    # A count whose tail equals the limit on paper is kept on every machine.
+    # The tolerance accepts a count whose tail equals the limit exactly, on every machine.
     return int(ones[np.searchsorted(tails, tail * (1.0 - 1e-9), side="right")])
 
 
@@ -182,7 +182,7 @@ _LOGS: list[FloatArray] = [np.zeros(1)]
 
 
 def log_factorials(largest: int) -> FloatArray:
-    """Return ln 0!, ln 1!, ... up to at least the largest; the table is kept and grows by doubling."""
+    """Return ln 0!, ln 1!, ... up to at least the largest; the table is cached and grows by doubling."""
     table = _LOGS[0]
     if table.size <= largest:
         table = np.array([math.lgamma(i + 1.0) for i in range(max(1024, 2 * largest))])

@@ -1,7 +1,7 @@
-"""Single-shot intervals with a formula of their own.
+"""Single-shot intervals with closed formulas.
 
-All of them cover the **mean of new data**: the value that the average would approach if scoring went on, provided that
-the scores are independent draws. None of them says where the next single score will fall.
+All of them cover the **mean of new data**: the value that the average approaches as more scores are added, if
+the scores are independent draws. None of them predicts the next single score.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def normal_quantile(probability: float) -> float:
 
 def z_of(level: float) -> float:
     """Return the half width, in standard errors, of a two-sided normal interval at this level."""
-    # The lower tail keeps its digits when the level is close to 1; 1 - tail would not.
+    # The lower tail is used for its precision at levels close to 1; 1 - tail would lose digits.
     return -normal_quantile((1.0 - level) / 2.0)
 
 
@@ -37,15 +37,15 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     Parameters
     ----------
     successes, n : float
-        How many ones, of how many. Both may be fractional: an effective sample size is one way to bring in a finite
-        population (`n / f²` with successes scaled alike).
+        Number of ones, and number of scores. Both can be fractional: an effective sample size is one way to account
+        for a finite population (`n / f²` with successes scaled alike).
     level : float
-        Wanted coverage. It is reached on average over p; near 0 and 1 it is missed for some p.
+        Nominal coverage. It is attained on average over p; near 0 and 1 it is missed for some p.
 
     Returns
     -------
     tuple of float
-        Lower and upper end, within [0, 1], never of zero width.
+        Lower and upper bound, within [0, 1], never of zero width.
 
     References
     ----------
@@ -111,13 +111,13 @@ def _beta_quantiles(successes: int, n: int, tail: float) -> tuple[float, float]:
     from scipy.special import betaincinv  # type: ignore[import-untyped, unused-ignore]
 
     lower = betaincinv(successes, n - successes + 1, tail)
-    # The upper end mirrored: the small tail keeps its digits.
+    # The upper bound by symmetry: the small tail is more precise.
     upper = 1.0 - betaincinv(n - successes, successes + 1, tail)
     return float(lower), float(upper)
 
 
 def hoeffding(mean: float, n: int, value_range: tuple[float, float], level: float = 0.95) -> tuple[float, float]:
-    r"""Bound the mean of scores of which only the range is known.
+    r"""Bound the mean of scores with a known range.
 
     .. math:: \bar x \pm (b-a)\sqrt{\ln(2/(1-level)) / 2n}
 
@@ -126,7 +126,7 @@ def hoeffding(mean: float, n: int, value_range: tuple[float, float], level: floa
     mean : float
         Average of the scores seen.
     n : int
-        How many were seen.
+        Number of scores.
     value_range : tuple of float
         Lowest and highest score that can occur.
     level : float
@@ -135,7 +135,7 @@ def hoeffding(mean: float, n: int, value_range: tuple[float, float], level: floa
     Returns
     -------
     tuple of float
-        Lower and upper end, cut to the range.
+        Lower and upper bound, cut to the range.
 
     References
     ----------

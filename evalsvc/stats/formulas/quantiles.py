@@ -1,11 +1,11 @@
-r"""Quantiles and exact intervals for them: what latency and cost are read by, whatever their distribution.
+r"""Quantiles with exact distribution-free intervals, as used for latency and cost.
 
 The number of scores below a quantile :math:`\xi_q` of continuous scores is binomial, so
 
 .. math:: P(x_{(l)} \le \xi_q \le x_{(u)}) \ge \sum_{k=l}^{u-1}\binom nk q^k(1-q)^{n-k}
 
-for any distribution. l and u are chosen so that each tail is at most half of what may be missed. Student's t covers the
-*mean* of such scores 76 to 85 % of the time where 95 % are asked for: one answer in a hundred carries most of it.
+for any distribution. l and u are chosen so that each tail is at most half of the error rate. Student's t covers the
+*mean* of such scores 76 to 85 % of the time at a nominal 95 %: one score in a hundred dominates the mean.
 
 References
 ----------
@@ -34,16 +34,16 @@ class Quantile:
     Attributes
     ----------
     q : float
-        Which one: .95 for the value that 95 % stay below.
+        The level of the quantile: .95 for the value that 95 % of scores do not exceed.
     value : float or None
-        The smallest score that at least a share q of the scores does not exceed; None without scores.
+        The smallest score that at least a proportion q of the scores does not exceed; None without scores.
     lower, upper : float or None
-        Order statistics; None where there are too few scores for a bound on that side. Either may be there alone: it
-        then bounds its side with the error that the interval would have had there.
+        Order statistics; None where there are too few scores for a bound on that side. One bound can be
+        present alone: it then has the error rate of its side of the interval.
     n : int
-        How many scores.
+        Number of scores.
     n_needed : int
-        How many scores it takes for both bounds.
+        Number of scores required for both bounds.
     """
 
     q: float
@@ -61,7 +61,7 @@ class Quantile:
 
 
 def quantiles_of(scores: Scores, level: float = 0.95, *, at: Iterable[float] = USUAL) -> list[Quantile]:
-    """Return quantiles of new data with intervals that hold for any distribution.
+    """Compute quantiles of new data with distribution-free intervals.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def quantiles_of(scores: Scores, level: float = 0.95, *, at: Iterable[float] = U
     level : float
         Guaranteed coverage of each interval, for independent scores.
     at : iterable of float
-        Which quantiles, each strictly between 0 and 1.
+        Levels of the quantiles, each strictly between 0 and 1.
 
     Examples
     --------
-    >>> for found in quantiles_of([float(ms) for ms in range(1, 201)]):
-    ...     print(found.name, found.value, found.lower, found.upper, found.n_needed)
+    >>> for quantile in compute_quantiles([float(ms) for ms in range(1, 201)]):
+    ...     print(quantile.name, quantile.value, quantile.lower, quantile.upper, quantile.n_needed)
     p50 100.0 86.0 115.0 6
     p95 190.0 184.0 197.0 72
     p99 198.0 195.0 None 368

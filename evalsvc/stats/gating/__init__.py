@@ -1,1 +1,1 @@
-"""What a gate may say: shown, the opposite shown, or undecided, and how many more examples would settle it."""
+"""Decisions of gates: pass, fail or undecided, and the number of further examples needed for a decision."""

@@ -1,7 +1,7 @@
-"""What a rule of a gate claims: that a mean of new scores lies above a limit. Each kind of rule becomes such a claim.
+"""Claims of gate rules: a mean of new scores is above a limit. Each kind of rule is translated to such a claim.
 
-Scores are turned so that more speaks for the candidate. What is missing stands in a claim twice: as the worst that it
-could have been, which is what must suffice to pass, and as the best, which is what must suffice to fail.
+Scores are oriented so that higher favours the candidate. A claim contains missing scores twice: with their worst
+possible value, which decides whether the rule passes, and with their best, which decides whether it fails.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ UNIT: Ends = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class GateClaim:
-    """That the mean lies above the limit; for a threshold (`may_equal`) at it or above.
+    """The claim that the mean is above the limit, or with `may_equal` (thresholds) at or above it.
 
     Attributes
     ----------
     worst, best : ndarray
-        In stored order; equal but for what is missing. Not finite where a missing score has no worst or no best.
+        In stored order; equal except for missing scores. Infinite where a missing score is unbounded.
     limit : float
         In the unit of these numbers.
     reach : pair of float or None
-        Least and largest number that there can be; None where nobody knows.
+        Lowest and highest possible number; None if unknown.
     is_share : bool
         Whether each number is 0 or 1.
     n_missing : int
-        How many are missing.
+        Number of missing scores.
     population : int or None
-        How many there are in the set that is spoken of, seen or not; None for new data.
+        Size of the set that the claim is about, scored or not; None for new data.
     clusters : ndarray of int or None
-        The cluster of each number, where clusters are what is independent, for new data at one look.
+        The cluster of each number, if clusters are the independent units, for new data at one look.
     """
 
     worst: FloatArray
@@ -145,11 +145,11 @@ def quantile_claim(
     at_most: float | None = None,
     population: int | None = None,
 ) -> GateClaim:
-    r"""Return the claim that a quantile is at most, or at least, one number: a claim about a share.
+    r"""Return the claim that a quantile is at most, or at least, one number: a claim about a proportion.
 
     .. math:: \xi_q \le t \iff P(X \le t) \ge q, \qquad \xi_q \ge t \iff P(X \ge t) \ge 1-q
 
-    A missing score is beyond the number, or within it: it has no size of its own.
+    A missing score counts as beyond the number in the worst case, and as within it in the best.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-r"""From claims to a decision: a gate passes when each of its claims is shown, and fails when one's opposite is.
+r"""Decisions from claims: a gate passes if all its claims are confirmed, and fails if the opposite of one is.
 
-A gate that must show everything needs no correction for showing several things: to pass wrongly, it must be wrong about
-the very rule that does not hold, each at :math:`\alpha` (intersection-union). A gate that fails for any one reason does
-need it: the opposites of m rules are tested by Holm's method, the first at :math:`\alpha/m`.
+Passing requires no correction for multiple claims: to pass wrongly, the gate must err on a rule that is actually
+violated, which has probability at most :math:`\alpha` (intersection-union). Failing on any one rule does require it:
+the
+opposites of m rules are tested by Holm's method, the first at :math:`\alpha/m`.
 
 References
 ----------
@@ -28,23 +29,23 @@ LIMIT_INSIDE = "limit_inside"
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """What may be said of one claim.
+    """The decision on one claim.
 
     Attributes
     ----------
     outcome : str
         ``pass``, ``fail`` or ``undecided``.
-    ends : ClaimEnds
-        Each errs with probability alpha.
+    ends : ConfidenceBounds
+        One-sided bounds, each with error rate alpha.
     alpha_to_fail : float
-        At what error its opposite was tested.
+        Error rate at which the opposite was tested.
     smallest_effect : float or None
-        The smallest distance from the limit that so many examples could have shown, four times in five.
+        The smallest distance from the limit that this number of examples detects with a power of 80 %.
     about_n_more : int or None
-        How many more examples settle it, four times in five, if they go on as they are: 0 when it is settled, None when
-        no number is known.
+        Further examples needed for a decision with a power of 80 %, if scores continue as before: 0 if decided, None
+        if unknown.
     reason : str or None
-        Why it is undecided.
+        The reason why the claim is undecided.
     """
 
     outcome: str
@@ -56,15 +57,15 @@ class JudgedClaim:
 
 
 def judge_all(claims: Sequence[GateClaim], alpha: float, *, watched: bool) -> list[JudgedClaim]:
-    """Return what may be said of each claim of one gate.
+    """Judge each claim of one gate.
 
     Examples
     --------
     >>> from evalsvc.stats.gating.claims import threshold_claim
     >>> row = [1.0] * 90 + [0.0] * 10
     >>> claims = [threshold_claim(row, at_least=t, value_range=None, binary=True) for t in (0.8, 0.9, 0.97)]
-    >>> found = judge_all(claims, 0.05, watched=False)
-    >>> [one.outcome for one in found], outcome_of(found)
+    >>> judged = judge_all(claims, 0.05, watched=False)
+    >>> [claim.outcome for claim in judged], combine_outcomes(judged)
     (['pass', 'undecided', 'fail'], 'fail')
     """
     ends = [ends_of(claim, alpha, watched=watched) for claim in claims]
@@ -105,7 +106,7 @@ def _is_refuted(claim: GateClaim, alpha: float, watched: bool) -> bool:
 
 
 def _refuted(claims: Sequence[GateClaim], alpha: float, watched: bool) -> dict[int, float]:
-    """Return the claims whose opposites are shown, and at what error: Holm's steps."""
+    """Return the refuted claims, with the error rates of Holm's steps."""
     found: dict[int, float] = {}
     while len(found) < len(claims):
         step = alpha / (len(claims) - len(found))
@@ -134,7 +135,7 @@ def _more(claim: GateClaim, alpha: float, to_fail: float, watched: bool) -> int 
     if claim.population is None:
         return more
     left = max(0, claim.population - claim.n) or None
-    # All of a set settles what is asked about it, unless it lies on the limit.
+    # Scoring the complete set always gives a decision, unless the value equals the limit.
     return left if more is None else min(more, left or more)
 
 

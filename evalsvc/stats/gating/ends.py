@@ -1,18 +1,19 @@
-r"""The two ends of what is known of a claim's mean, each of which errs with probability alpha on its own.
+r"""One-sided confidence bounds of a claim's mean, each with error rate alpha.
 
-A gate asks one side at a time: "is it above?" is a test at alpha, and so is "is it below?". An interval of both ends
-therefore holds with 1 - 2 alpha, as those of bioequivalence do.
+A gate tests each side separately at alpha. The interval of both bounds therefore has the confidence level
+1 - 2 alpha, as in bioequivalence tests.
 
-| claim | one look | watched |
+| claim | one look | anytime-valid |
 |---|---|---|
-| a share, a quantile | Clopper-Pearson, exact | fortunes |
-| a mean or a difference in a range | t, guarded at the end in question | fortunes |
-| any of these over clusters | the same of clusters, as many as are effective | none |
-| without a range | the same, guarded beyond what was seen; from 50 scores on | none |
-| this set, all of it seen | what it is | the same |
-| this set, a part of it | what the rest leaves possible | bets without replacement |
+| a proportion, a quantile | Clopper-Pearson, exact | fortunes |
+| a mean or a difference in a range | t, guarded at the tested end | fortunes |
+| any of these over clusters | the same for the effective number of clusters | none |
+| without a range | the same, guarded beyond the observed scores; from 50 scores on | none |
+| this set, completely scored | its value | the same |
+| this set, partly scored | bounds over all possible remaining scores | bets without replacement |
 
-With m scores at the far end e added to n of sum S and squares Q, as `extremes.guarded_t` does, but each end by itself:
+With m scores at the far end e added to n of sum S and squares Q, as `extremes.guarded_t` does, but for each bound
+separately:
 
 .. math:: c \mp t_{n-1,\,1-\alpha}\sqrt{\frac{q-c^2}{n+m}}, \qquad c = \frac{S+me}{n+m}, \quad
           q = \frac{Q+me^2}{n+m}
@@ -48,7 +49,7 @@ OVER_CLUSTERS = "guarded-t over clusters"
 
 @dataclass(frozen=True, slots=True)
 class ClaimEnds:
-    """What is known of a claim's mean; None where there is no end. `method` is ``none`` where there is neither."""
+    """Confidence bounds of a claim's mean; None for a missing bound. `method` is ``none`` if both are missing."""
 
     lower: float | None
     upper: float | None
@@ -81,7 +82,7 @@ def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ClaimEnds:
 
 
 def is_shown(claim: GateClaim, alpha: float, *, watched: bool) -> bool:
-    """Return whether the claim is shown, at alpha; as its lower end says, but faster where it is watched."""
+    """Return whether the claim is confirmed at alpha; equivalent to its lower bound, but faster if anytime-valid."""
     if watched and claim.population is None and claim.reach is not None and claim.n:
         low, high = claim.reach
         unit = np.clip((claim.worst - low) / (high - low), 0.0, 1.0)
@@ -141,9 +142,10 @@ def reach_of(claim: GateClaim, row: FloatArray) -> Ends:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """How many scores, their mean, and their variance (with n); or of clusters, as many as are effective, the same.
+    """Number, mean and variance (with n) of scores; or the same for the effective number of clusters.
 
-    `spread` is how far a cluster's mean varies beside a score: what is not seen yet is a cluster, and no score.
+    `spread` is the variation of a cluster mean relative to that of a score: an unseen observation is a cluster, not a
+    score.
     """
 
     n: float
@@ -154,12 +156,13 @@ class Moments:
 
     @classmethod
     def of(cls, row: FloatArray, clusters: NDArray[np.int_] | None = None) -> Moments:
-        r"""Return those of a row; over clusters
+        r"""Compute the moments of a row; over clusters
 
         .. math:: G^* = \frac{n^2}{\sum_g n_g^2}, \qquad v = G^*\,\frac{G}{G-1}\sum_g D_g^2/n^2
 
-        with the sum :math:`D_g` of the deviations from the mean in a cluster. Equal scores tell nothing of what
-        clusters share: then a cluster is as far away as a score may be.
+        with the sum :math:`D_g` of the deviations from the mean in a cluster. Equal scores carry no information about
+        the
+        correlation in clusters: the spread is then 1, as for scores.
         """
         mean, variance = float(row.mean()), float(row.var())
         if clusters is None:

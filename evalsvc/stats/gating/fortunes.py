@@ -1,13 +1,13 @@
-r"""One-sided bounds that may be watched: nine gamblers, each with a stake of his own, against every mean in question.
+r"""Anytime-valid one-sided bounds by betting: a mixture of nine fixed stakes against each candidate mean.
 
 Scores are rescaled to [0, 1]. Against "the mean is m or less" each stakes a share c of his fortune on every score,
 
 .. math:: E_t(m) = \frac19\sum_c \prod_{i \le t} \Big(1 + c\,\big(\tfrac{x_i}m - 1\big)\Big)
 
 which gains nothing on average where that is true. So it ever exceeds :math:`1/\alpha` with probability at most
-:math:`\alpha` (Ville), however often and for whatever reason one looks. It falls as m grows, so the means that are
-ruled out are all those below one bound. Stakes are fixed beforehand, not adapted as in `formulas.betting`: a gate asks
-about one mean, and against one mean they need a fifth fewer examples, and a third fewer four times in five.
+:math:`\alpha` (Ville), under any schedule of interim analyses. It falls as m grows, so the ruled-out means are all
+those below one bound. Stakes are fixed beforehand, not adapted as in `formulas.betting`: a gate tests
+one mean, and against one mean they need a fifth fewer examples, and a third fewer for a power of 80 %.
 
 References
 ----------
@@ -24,11 +24,11 @@ from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.pairs.newpairs import STAKES
 
-# The last is for shares near one, as quantiles ask for.
+# The last stake is for proportions near one, as in quantile claims.
 GAMBLERS = np.array((*STAKES, 0.95))
 HALVINGS = 30
 TINY = 1e-12
-# Scores for which the fortunes are kept at once.
+# Number of scores processed at once.
 PORTION = 8192
 
 
@@ -55,7 +55,7 @@ def watched_bound(row: FloatArray, reach: Ends, alpha: float) -> float:
     unit = np.clip((row - low) / width, 0.0, 1.0)
     seen, running = float(unit.mean()), True
     if is_ruled_out(unit, seen, alpha):
-        # A mean like the one seen was ruled out before, which is rare: then only the present fortune says anything.
+        # The running test rarely rules out the sample mean itself; then only the current wealth is tested.
         running = False
     outside, inside = 0.0, seen
     for _ in range(HALVINGS):

@@ -1,9 +1,9 @@
-r"""How far examples reach: the smallest effect that so many could have shown, and about how many settle a claim.
+r"""Power of gates: the smallest detectable effect, and the approximate number of examples that decide a claim.
 
-Both are meant four times in five: a power of 80 %. At one look, a mean :math:`\mu` with variance :math:`s^2` is shown
-to exceed the limit by n scores when its guarded end, :math:`z_{.8}` standard errors below where it is expected, still
-does; a share when its exact test has that power. While it is watched, a gambler's log fortune grows like a Brownian
-motion with the mean and the variance of its steps, whose time to riches b is inverse Gaussian:
+Both refer to a power of 80 %. At one look, a mean :math:`\mu` with variance :math:`s^2` is shown
+to exceed the limit by n scores if its guarded bound, :math:`z_{.8}` standard errors below its expectation, still
+does; a proportion if its exact test has that power. For anytime-valid tests, a gambler's log wealth grows like a
+Brownian motion with the mean and the variance of its steps, with a first passage time of b that is inverse Gaussian:
 
 .. math:: P(T \le n) = \Phi\Big(\frac{\mu n-b}{s\sqrt n}\Big) + e^{2\mu b/s^2}\,\Phi\Big(\frac{-\mu n-b}{s\sqrt n}\Big)
 
@@ -28,7 +28,7 @@ from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, Moments, reach_of
 from evalsvc.stats.gating.fortunes import growth
 
 POWER = 0.8
-# Beyond it nobody goes on.
+# Searches stop at this number of examples.
 MOST = 10_000_000
 HALVINGS = 40
 # What sharing the money among gamblers costs: as if so many had it, of whom one is right. Fitted to simulations.
@@ -37,9 +37,9 @@ Row = FloatArray
 
 
 def examples_needed(claim: GateClaim, alpha: float, *, watched: bool) -> int | None:
-    """Return of how many examples in all the claim would be shown, if they go on as they are; None if never.
+    """Return the total number of examples that confirms the claim, if scores continue as before; None if never.
 
-    For the opposite, ask `mirrored`.
+    For the opposite claim, pass `mirrored(claim)`.
     """
     if not claim.n or claim.is_bounded_by_missing or not claim.worst.mean() > claim.limit:
         return None
@@ -109,7 +109,7 @@ def mirrored(claim: GateClaim) -> GateClaim:
 
 
 def _shows(moments: Moments, extreme: float, limit: float, alpha: float) -> bool:
-    """Return whether such moments show that the mean exceeds the limit, even where it comes out low: one time in five."""
+    """Return whether such moments show, with a power of 80 %, that the mean exceeds the limit."""
     unlucky = moments.mean - z_of(2.0 * POWER - 1.0) * math.sqrt(moments.variance / moments.n)
     return replace(moments, mean=max(extreme, unlucky)).end(extreme, alpha) > limit
 
@@ -173,7 +173,7 @@ def _is_rich_by(n: int, rich: float, mean: float, spread: float) -> float:
 def _tilted_effect(claim: GateClaim, alpha: float) -> float | None:
     """Return the distance at which scores like these, leaning more to one side, are shown by n of them."""
     assert claim.reach is not None  # noqa: S101  the caller has looked
-    # One at either end stands for what has not been seen: equal scores lean nowhere.
+    # One score at either end represents unseen scores: equal scores alone cannot be tilted.
     row = np.concatenate((claim.worst, claim.reach))
     width = claim.reach[1] - claim.reach[0]
 

@@ -23,7 +23,7 @@ from evalsvc.stats.pairs.paired import clustered_interval
 
 IntArray: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
-# A source of fewer scores says too little about its own rate.
+# A source of fewer scores has too uncertain a rate.
 FEWEST = 10
 MIXED = 0.01
 FEW_BATCHES = "batches<30"
@@ -32,25 +32,25 @@ FEW_BATCHES = "batches<30"
 def batched_interval(
     scores: Scores, batches: Sequence[Hashable], level: float = 0.95, *, value_range: ValueRange | None = None
 ) -> HistoryInterval:
-    """Return the interval for the mean of a history whose scores came in batches, such as one night's run each.
+    """Return the interval for the mean of a history of batches of scores, such as nightly runs.
 
-    Batches, not scores, are what is independent: the standard error is that of their sums (CR1), the quantile Student's
-    with one less than the batches. Scores of one question asked several times are such a batch as well.
+    Batches, not scores, are independent: the standard error is that of their sums (CR1), the quantile Student's
+    with one degree of freedom less than the batches. Repeated scores of one question are such a batch as well.
 
     Parameters
     ----------
     scores : sequence of float
         In any order.
     batches : sequence of hashable
-        Which batch each score belongs to: the value of a tag, or the id of an example.
+        The batch of each score: the value of a tag, or the id of an example.
     level, value_range
         As in `history_interval`.
 
     Returns
     -------
     HistoryInterval
-        Method ``cr1``. Fewer than two batches, or batches of equal means, have no numbers. Fewer than 30 batches warn
-        ``batches<30``.
+        Method ``cr1``. Without numbers for fewer than two batches, or for batches of equal means. Fewer than 30 batches
+        warn ``batches<30``.
 
     References
     ----------
@@ -78,19 +78,20 @@ def batched_interval(
 
 
 def mixed_sources(scores: Scores, sources: Sequence[Hashable] | IntArray) -> float | None:
-    r"""Return how often sources of one mean would differ as much as these: below .01 they should not be one history.
+    r"""Return the p-value of the hypothesis that all sources have one mean: below .01 they should not be one history.
 
     .. math:: \sum_g n_g(\bar x_g - \bar x)^2 / s^2
 
-    has, over all ways to share the scores out, about a chi-square distribution with one degree less than there are
-    sources; for scores of 0 and 1 it is Pearson's statistic. Nothing is assumed of the scores' distribution.
+    has, over all permutations of the scores, approximately a chi-square distribution with one degree of freedom less
+    than there are sources; for scores of 0 and 1 it is Pearson's statistic. Nothing is assumed of the scores'
+    distribution.
 
     Parameters
     ----------
     scores : sequence of float
-        Of all sources together.
+        The scores of all sources.
     sources : sequence of hashable, or ndarray of int
-        Where each score came from. Numbers in an array are told apart without an object each.
+        The source of each score. An array of numbers is grouped without creating Python objects.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def mixed_sources(scores: Scores, sources: Sequence[Hashable] | IntArray) -> flo
 
     Examples
     --------
-    >>> mixed_sources([1, 1, 1, 0] * 50 + [1, 0, 0, 0] * 10, ["evaluation"] * 200 + ["experiment"] * 40) < 0.01
+    >>> homogeneity_p_value([1, 1, 1, 0] * 50 + [1, 0, 0, 0] * 10, ["evaluation"] * 200 + ["experiment"] * 40) < 0.01
     True
     """
     row = checked_scores(scores)

@@ -37,10 +37,9 @@ class Bits:
 
     @property
     def autocorrelation(self) -> float:
-        """Return the lag-1 autocorrelation; the row must hold both values.
+        """Return the lag-1 autocorrelation; the row must contain both values.
 
-        With p the share of ones it is the sum of (x_i - p)(x_{i+1} - p) over n·p·(1 - p), multiplied out and brought to
-        whole numbers.
+        With p the proportion of ones it is the sum of (x_i - p)(x_{i+1} - p) over n·p·(1 - p), expanded to integers.
         """
         n, k = self.n, self.ones
         crossed = n * n * self.pairs - n * k * (2 * k - self.first - self.last) + (n - 1) * k * k

@@ -34,25 +34,25 @@ def percentile_bootstrap(successes: int, n: int, level: float = 0.95) -> Ends:
 def coverage(
     interval: Callable[[int, int, float], Ends], n: int, shares: Sequence[float], level: float = 0.95
 ) -> FloatArray:
-    r"""Return the probability that the interval holds p, for each p.
+    r"""Return the probability that the interval contains p, for each p.
 
     .. math:: \sum_{k=0}^{n} \binom{n}{k} p^k (1-p)^{n-k}\,[\,lower(k) \le p \le upper(k)\,]
 
     Parameters
     ----------
     interval : callable
-        Takes successes, n and level, and returns the two ends.
+        Takes successes, n and level, and returns the two bounds.
     n : int
         Number of independent zeros and ones.
     shares : sequence of float
-        True shares p, strictly between 0 and 1.
+        True proportions p, strictly between 0 and 1.
     level : float
         Passed on to the interval.
 
     Returns
     -------
     ndarray
-        One probability per share.
+        One probability per proportion.
 
     References
     ----------

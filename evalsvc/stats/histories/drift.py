@@ -50,28 +50,28 @@ class Drift:
 
 
 def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
-    """Return the shift of a history, or None where there is no sign of one.
+    """Detect a shift of a history; None without significant evidence of one.
 
     Parameters
     ----------
     scores : sequence of float
-        In the order of time. Backwards finds the same shift; `changed_at` then counts from the newest.
+        In chronological order. In reverse order the same shift is detected; `changed_at` then counts from the newest.
     alpha : float
-        How often a steady history may be called a drift.
+        False alarm rate for a stationary history.
 
     Returns
     -------
     Drift or None
-        None below 50 scores, for equal ones, and where only the score at an end differs: one score is no level. The
-        interval since the shift is that of ``scores[changed_at:]``: it is what the history says about now, though an
-        end chosen by the data makes it a little too narrow.
+        None below 50 scores, for equal ones, and where only the first or last score differs. The
+        interval since the shift is that of ``scores[changed_at:]``: it describes the current level, though a
+        start chosen by the data makes it a little too narrow.
 
     Examples
     --------
-    >>> found = drift_of([1, 1, 1, 1, 1, 1, 1, 1, 1, 0] * 50 + [1, 1, 1, 0, 0] * 100)
+    >>> found = detect_drift([1, 1, 1, 1, 1, 1, 1, 1, 1, 0] * 50 + [1, 1, 1, 0, 0] * 100)
     >>> found.changed_at, found.before, found.after
     (499, 0.9018036072144289, 0.5988023952095808)
-    >>> drift_of([1, 1, 1, 1, 0] * 100) is None
+    >>> detect_drift([1, 1, 1, 1, 0] * 100) is None
     True
     """
     row = checked_scores(scores)

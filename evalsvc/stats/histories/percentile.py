@@ -60,36 +60,37 @@ def history_interval(
     value_range: ValueRange | None = None,
     binary: bool | None = None,
 ) -> HistoryInterval:
-    r"""Return the percentile-bootstrap interval for the mean of a history, as it is with infinitely many resamples.
+    r"""Return the percentile-bootstrap interval for the mean of a history, in the limit of infinitely many resamples.
 
-    Covers the mean of new data, if the scores are independent draws; it does not say where the next score will fall.
-    The ends are the (1-level)/2 and (1+level)/2 quantiles of the resampled mean.
+    Covers the mean of new data, if the scores are independent draws; it does not predict the next score.
+    The bounds are the (1-level)/2 and (1+level)/2 quantiles of the resampled mean.
 
     Parameters
     ----------
     scores : sequence of float or ndarray
-        At least two for an answer. Their order matters for the warning ``autocorrelated`` alone, and may be reversed.
+        At least two for an interval. Their order affects only the warning ``autocorrelated``, and can be reversed.
     level : float
         Confidence level, strictly between 0 and 1.
     value_range : pair of float, optional
         Lowest and highest score the evaluator can give; a tuple and a list are the same.
     binary : bool, optional
-        Whether the evaluator declares its scores to be 0 or 1. It is not guessed from the scores: an evaluator with
-        five grades may have given only the extreme ones so far.
+        Whether the evaluator declares its scores to be 0 or 1. It is not inferred from the scores: an evaluator with
+        five grades might have given only the extreme ones so far.
 
     Returns
     -------
     HistoryInterval
-        Rounded to 1e-9 (to 12 significant digits where that is coarser), so that every machine gives the same bytes.
-        Without numbers for fewer than two scores. When all scores are equal the interval has no width, says
-        ``degenerate``; when few of them carry the variance it says ``skewed``. Either carries as advice the
+        Rounded to 1e-9 (to 12 significant digits where that is coarser), so that results are identical on every
+        machine.
+        Without numbers for fewer than two scores. When all scores are equal the interval has zero width and the warning
+        ``degenerate``; when few of them carry the variance the warning is ``skewed``. Both include as advice the
         Clopper-Pearson interval (declared binary) or that of betting (range given).
 
     Raises
     ------
     ValueError
         If a score is not finite, lies outside the range or is not 0 or 1 though declared binary, or if the level or the
-        range is none.
+        range is invalid.
 
     References
     ----------
@@ -204,7 +205,7 @@ def all_equal(low: float, high: float) -> bool:
 def degenerate_interval(
     row: FloatArray, level: float, limits: tuple[float, float] | None, binary: bool | None
 ) -> HistoryInterval:
-    """Return the interval of zero width for equal scores, with the width that theory would give beside it."""
+    """Return the zero-width interval for equal scores, with a theoretical interval as advice."""
     n, score = row.size, float(row[0])
     (point,) = _rounded((score,), abs(score))
     few: Warnings = (FEW_SCORES,) if n < WARNED_BELOW else ()
@@ -241,7 +242,9 @@ def _warned_as_skewed(found: HistoryInterval, advice: Advice | None) -> HistoryI
 
 
 def _is_skewed(row: FloatArray, low: float, high: float, limits: tuple[float, float] | None) -> bool:
-    """Return whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
+    """Return whether few scores carry the variance, or a score at an unobserved end of the range would move the mean
+    much.
+    """
     # On [0, 1], where no power of a score overflows.
     unit = (row - low) / (high - low)
     n, squares = row.size, (unit - unit.mean()) ** 2
@@ -288,7 +291,7 @@ def width_factor(row: FloatArray) -> float | None:
 
 
 def _factor(rho: float, n: int) -> float | None:
-    # The margin keeps rounding errors from deciding a tie.
+    # The margin prevents rounding errors from deciding a tie.
     if rho <= 2.0 / math.sqrt(n) + 1e-9:
         return None
     return round(math.sqrt((1.0 + rho) / (1.0 - rho)), 9)

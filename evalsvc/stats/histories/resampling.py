@@ -130,7 +130,7 @@ def _common_divisor(a: float, b: float) -> float:
 def lattice_quantiles(unit: FloatArray, cells: int, probabilities: FloatArray) -> FloatArray | None:
     """Return quantiles of the resampled mean of scores that lie on a lattice of so many cells.
 
-    None when the sum wanders over more cells than a quick transform holds: hundreds of cells and hundreds of scores.
+    None if the sum spreads over too many cells for a fast transform: hundreds of cells and hundreds of scores.
 
     Examples
     --------
@@ -148,15 +148,15 @@ def lattice_quantiles(unit: FloatArray, cells: int, probabilities: FloatArray) -
 def grid_quantiles(unit: FloatArray, probabilities: FloatArray) -> FloatArray:
     """Return quantiles of the resampled mean after the scores are put on a grid of 512 levels.
 
-    A score between two levels is split linearly over both, which keeps the mean exact and moves an end by about 0.002
-    standard errors. The grid is halved, down to 128 levels, where its sum would wander over too many cells.
+    A score between two levels is split linearly over both, which preserves the mean exactly and moves a bound by about
+    0.002 standard errors. The grid is halved, down to 128 levels, where its sum would spread over too many cells.
 
     Examples
     --------
     >>> grid_quantiles(np.array([0.0, 0.5, 1.0]), np.array([0.5])).round(2)
     array([0.5])
     """
-    # Aliasing of a thousandth of the smallest tail is invisible beside the grid.
+    # An aliasing error of a thousandth of the smallest tail is negligible compared with the grid.
     aliasing = 1e-3 * min(probabilities.min(), 1.0 - probabilities.max())
     for cells in (GRID_CELLS, GRID_CELLS // 2, GRID_CELLS // 4):
         pmf = _on_grid(unit, cells)
@@ -177,11 +177,11 @@ def _on_grid(unit: FloatArray, cells: int) -> FloatArray:
 
 
 def is_clumped(unit: FloatArray) -> bool:
-    """Return whether the resampled mean keeps to steps that a smooth approximation would miss.
+    """Return whether the resampled mean has discrete steps that a smooth approximation would miss.
 
-    Scores near a few values, like a classifier's that is nearly always sure, behave as if they were on a lattice: their
-    characteristic function returns to almost 1 at the frequency of its steps. Its n-th power is what remains of the
-    steps in the mean.
+    Scores near a few values, like those of a highly confident classifier, behave as if they were on a lattice: their
+    characteristic function returns to almost 1 at the frequency of its steps. Its n-th power measures the
+    steps that remain in the mean.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def _sum_quantiles(pmf: FloatArray, n: int, probabilities: FloatArray, window: t
 
 
 def _window(pmf: FloatArray, n: int, aliasing: float) -> tuple[int, int]:
-    """Return the cells that hold the sum with probability 1 - `aliasing` at least, by Bernstein's inequality."""
+    """Return the cells that contain the sum with probability at least 1 - `aliasing`, by Bernstein's inequality."""
     top = pmf.size - 1
     cells = np.arange(pmf.size)
     mean = float(pmf @ cells)
@@ -223,7 +223,7 @@ def _window(pmf: FloatArray, n: int, aliasing: float) -> tuple[int, int]:
 
 
 def _fast_length(wanted: int) -> int:
-    """Return the next length whose Fourier transform is quick and which is even."""
+    """Return the next even length with a fast Fourier transform."""
     scale = 1 << max(1, (wanted - 1).bit_length() - 4)
     return next(scale * odd for odd in (8, 9, 10, 12, 15, 16, 18, 20, 24, 30, 32) if scale * odd >= wanted)
 

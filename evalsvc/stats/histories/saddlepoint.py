@@ -17,7 +17,7 @@ STEPS = 40
 def saddlepoint_quantiles(unit: FloatArray, z: float) -> tuple[float, float, float] | None:
     r"""Return the (lower, median, upper) quantiles of the resampled mean at -z, 0 and z normal deviates.
 
-    With K(t) = log mean exp(t·y) over the standardised scores y, each end solves
+    With K(t) = log mean exp(t·y) over the standardised scores y, each bound solves
 
     .. math::
         r + \frac{1}{r}\log\frac{u}{r} = \pm z,\quad
@@ -28,15 +28,16 @@ def saddlepoint_quantiles(unit: FloatArray, z: float) -> tuple[float, float, flo
     Parameters
     ----------
     unit : ndarray
-        Scores on [0, 1], with some spread. The approximation holds when many of them share the variance; the caller
+        Scores on [0, 1], with some spread. The approximation is accurate when many of them carry the variance; the
+        caller
         checks that (see `effective_size`).
     z : float
-        Positive normal deviate of the wanted ends.
+        Positive normal deviate of the requested bounds.
 
     Returns
     -------
     tuple of float, or None
-        None when the equation has no solution that doubles can reach, at levels very close to 1.
+        None if the equation cannot be solved in double precision, at levels very close to 1.
 
     References
     ----------
@@ -103,7 +104,7 @@ def _central_ends(powers: FloatArray, z: float) -> tuple[float, float]:
 
 
 def _solve(wanted: float, powers: FloatArray, skew: float) -> float | None:
-    """Return K'(t) at the t whose deviate is `wanted`, by Newton's method from a second-order guess."""
+    """Return K'(t) at the t with the deviate `wanted`, by Newton's method from a second-order guess."""
     n = powers.size // len(powers)
     guess = wanted / math.sqrt(n)
     t = guess * (1.0 - min(max(skew * (guess / 3.0 + 1.0 / (6.0 * n * guess)), -0.5), 0.5))
@@ -128,7 +129,7 @@ def _tilted_mean(t: float, powers: FloatArray) -> float:
 
 
 def _deviate(t: float, powers: FloatArray) -> tuple[float, float]:
-    """Return the normal deviate of t, and its slope in t. Raises ValueError where doubles cannot hold the result."""
+    """Return the normal deviate of t, and its slope in t. Raises ValueError if the result overflows."""
     n = powers.size // len(powers)
     m0, m1, m2, m3 = (powers @ np.exp(t * powers[1])).tolist()
     k1, raw2 = m1 / m0, m2 / m0

@@ -1,1 +1,1 @@
-"""Two configs on the same examples: their differences, and what may be said of many pairs at once."""
+"""Paired comparisons of two configs on the same examples, and simultaneous inference over many pairs."""

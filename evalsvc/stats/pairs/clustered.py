@@ -1,7 +1,7 @@
-"""By how much one config beats another where examples come in clusters: clusters are what is independent, not examples.
+"""Differences between two configs on clustered examples: clusters, not examples, are independent.
 
-As in `comparing`, a few that differ may be chance: the interval holds zero wherever the signs of the clusters' sums
-cannot refuse it, so that fewer than six clusters that differ never do at the level 0.95.
+As in `comparison`, a few differing clusters are inconclusive: the interval includes zero unless a sign test over the
+clusters' sums rejects it, so that fewer than six differing clusters never exclude zero at the level 0.95.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from evalsvc.stats.basics.checks import FloatArray, checked_level
 from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, clustered_mean
 from evalsvc.stats.pairs.paired import NEW_DATA, PairedInterval
 
-# What rounding leaves of a cluster whose differences cancel out is no sign.
+# The rounding residue of differences that cancel out in a cluster has a meaningless sign.
 NO_SIGN = 1e-12
 
 

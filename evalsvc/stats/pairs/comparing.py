@@ -1,7 +1,7 @@
-"""The interval that a comparison shows: by how much one config beats another on new data, at one look.
+"""Intervals of comparisons: the difference between two configs on new data, at one look.
 
-Where few pairs differ, an interval from a standard error may leave out zero although so many heads of so many coins are
-no surprise. So it never does where the exact test of signs could not: 1, 2 or 5 answers apart may be chance.
+Where few pairs differ, an interval from a standard error can exclude zero although an exact sign test does not
+reject. The interval is therefore extended to zero in that case: 1, 2 or 5 differing answers are inconclusive.
 
 References
 ----------
@@ -16,18 +16,18 @@ from evalsvc.stats.pairs.paired import Differences, PairedInterval, paired_inter
 
 
 def new_data_difference(pairs: Differences, *, level: float, binary: bool, reach: float | None) -> PairedInterval:
-    """Return the interval for the mean difference on new data; it holds zero wherever the sign test cannot refuse it.
+    """Return the interval for the mean difference on new data; it includes zero unless the sign test rejects it.
 
     Parameters
     ----------
     pairs : Differences
-        Of all examples that both configs have scored.
+        Of all examples scored for both configs.
     level : float
         Confidence level of this one comparison; with several, that of `simultaneous.simultaneous_level`.
     binary : bool
         Whether both scores are declared to be 0 or 1.
     reach : float or None
-        Largest difference that there can be, as in `paired.paired_interval`.
+        Largest possible difference, as in `paired.pair_interval`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who leads, from paired differences: whoever loses none."""
+"""The leader from paired differences: the config that loses none."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Between = Callable[[int, int], Differences | None]
 
 
 def first_of(ids: Sequence[int], differences: Between) -> int:
-    """Return who loses no paired difference.
+    """Return the id that loses no paired difference.
 
-    Where several lose none, or each loses one, the one whose smallest standardised difference is largest; of equals the
-    one that came first.
+    If several lose none, or each loses one, return the one with the largest minimum standardised difference; ties go to
+    the first to arrive.
 
     Parameters
     ----------
     ids : sequence of int
         In their order of arrival; at least one.
     differences : function
-        From two ids to the sums of their paired differences, first minus second; None where they have no pair. It is
-        asked once for two ids, with the one that came first in front.
+        From two ids to the sums of their paired differences, first minus second; None without pairs. It is
+        called once for each two ids, with the earlier one first.
     """
     margins: dict[int, list[float]] = {id: [] for id in ids}
     for first, second in itertools.combinations(ids, 2):

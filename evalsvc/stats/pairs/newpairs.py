@@ -1,14 +1,16 @@
-r"""Evidence that one config is better than another on new data, for the words that people read.
+r"""Evidence that one config is better than another on new data, for the displayed conclusions.
 
-A gambler stakes a share of his fortune on each paired difference :math:`D_i`, first minus second, scaled to [-1, 1]. If
+A gambler stakes a fraction of his wealth on each paired difference :math:`D_i`, first minus second, scaled to [-1, 1].
+If
 the mean difference on new data is not above zero, no way of betting gains on average, so
 
 .. math:: E_t = \frac1{8}\sum_\lambda \prod_{i \le t} (1 + \lambda D_i)
 
-exceeds c with probability at most 1/c, ever, whenever and for whatever reason one looks or stops. A second gambler
-stakes against, with :math:`-D_i`. Races ask another question, which config is better *on this set*: see `evidence`.
+ever exceeds c with probability at most 1/c, under any schedule of interim analyses and any stopping rule. A second
+gambler
+stakes against, with :math:`-D_i`. Races test another hypothesis, which config is better *on this set*: see `evidence`.
 
-The order of the pairs does not matter, and for scores of 0 and 1 two counts say everything: `evidence_of_counts`.
+The order of the pairs does not matter, and for scores of 0 and 1 two counts are sufficient: `evidence_of_counts`.
 
 References
 ----------
@@ -29,7 +31,7 @@ from evalsvc.stats.basics.checks import FloatArray, Scores, as_row
 
 # The stakes of a race as well.
 STAKES = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8)
-# The largest exponent whose exponential is a number.
+# The largest exponent with a finite exponential.
 LARGEST = 700.0
 # Steps towards the number of pairs that a word takes; a handful is enough, and each doubles the digits.
 ROUNDS, PRECISE = 60, 1e-12
@@ -72,21 +74,24 @@ class NewEvidence:
     def word(self, threshold: float) -> str:
         """Return ``better``, ``worse`` or ``may be chance``.
 
-        `threshold` is that of `simultaneous.word_threshold`, so that all words of an experiment hold together.
+        `threshold` is that of `simultaneous.word_threshold`, so that all conclusions of an experiment are
+        simultaneously valid.
         """
         if max(self.better, self.worse) < threshold:
             return MAY_BE_CHANCE
         return BETTER if self.better > self.worse else WORSE
 
     def more_for_a_word(self, threshold: float) -> int | None:
-        """Return about how many more pairs it takes until better or worse can be said.
+        """Return the approximate number of further pairs until the conclusion is better or worse.
 
-        If the differences go on as they are, each gambler's log fortune grows in proportion to the pairs.
+        If the differences continue as before, each gambler's log wealth grows in proportion to the pairs.
 
         Returns
         -------
         int or None
-            0 when it can be said. None when nobody has gained so far: no pairs, none that differ, or as many each way.
+            0 if it is reached. None if neither gambler has gained so far: without pairs, without differing pairs, or
+            with
+            equally many in both directions.
 
         Examples
         --------
@@ -152,7 +157,9 @@ def _added(logs: tuple[float, ...], growth: FloatArray) -> tuple[float, ...]:
 
 
 def evidence_of_counts(n: int, n_plus: int, n_minus: int) -> NewEvidence:
-    """Return the evidence of n pairs of scores that are 0 or 1: how often each config alone scored 1 says everything.
+    """Return the evidence of n pairs of scores that are 0 or 1:
+
+    the counts where only one config scored 1 are sufficient.
 
     Examples
     --------

@@ -56,9 +56,9 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class PairedInterval:
-    """An interval for a mean difference, first minus second; attributes as in `running.Estimate`.
+    """An interval for a mean difference, first minus second; attributes as in `estimator.Estimate`.
 
-    `value`, `lower` and `upper` are in the unit of the scores, None where there is no number.
+    `value`, `lower` and `upper` are in the unit of the scores, None where undefined.
     """
 
     value: float | None
@@ -96,12 +96,12 @@ def paired_interval(
 ) -> PairedInterval:
     r"""Return an interval for the mean paired difference.
 
-    Where the scores have a range, the adjusted Wald interval of Bonett & Price: some pairs are added that differ as
-    much as pairs can, equally many each way, so that the interval has a width even where all pairs agree. They add one
-    pair each way; here it is 1.25 at the level 0.95 and more above, since with one the coverage of rare differences
-    falls to 93.7 %. And theirs is a normal quantile, here it is Student's: the variance is estimated, and in a tail as
-    far out as sixteen configs need the normal one misses more than twice as often as it says. Without a range Student's
-    own interval.
+    Where the scores have a range, the adjusted Wald interval of Bonett & Price: pairs with the maximum difference are
+    added, equally many in each direction, so that the interval has a width even where all pairs agree. They add one
+    pair in each direction; here it is 1.25 at the level 0.95 and more above, since with one the coverage of rare
+    differences falls to 93.7 %. They use a normal quantile, here it is Student's: the variance is estimated, and in the
+    tail that sixteen configs need the normal quantile has more than twice the nominal error rate. Without a range
+    Student's own interval.
 
     .. math:: c \pm t_{n-1}\sqrt{\frac{q - c^2}{n+2m}}, \qquad
               c = \frac{\sum d}{n+2m}, \quad q = \frac{\sum d^2 + 2mr^2}{n+2m}
@@ -119,18 +119,18 @@ def paired_interval(
     binary : bool
         Whether both scores are declared to be 0 or 1; the differences then reach from -1 to 1.
     reach : float or None
-        Largest difference r that there can be: the width of the scores' range, 1 for scores rescaled to [0, 1]. None
+        Largest possible difference r: the width of the scores' range, 1 for scores rescaled to [0, 1]. None
         for scores without a range.
 
     Returns
     -------
     PairedInterval
-        Without a range, fewer than two differences, or equal ones, have no interval.
+        Without an interval for fewer than two or equal differences without a range.
 
     Raises
     ------
     ValueError
-        If the pairs are more than the set holds, or differ by more than they can.
+        If there are more pairs than the set contains, or a difference exceeds `reach`.
 
     References
     ----------
@@ -140,7 +140,7 @@ def paired_interval(
     Examples
     --------
     >>> pairs = Differences(50, 10.0, 14.0, 12, 2)
-    >>> found = paired_interval(pairs, population=400, level=0.95, use_fpc=True, binary=True)
+    >>> found = pair_interval(pairs, population=400, level=0.95, use_fpc=True, binary=True)
     >>> found.method, found.value, round(found.lower, 3), round(found.upper, 3)
     ('bonett-price', 0.2, 0.055, 0.328)
     """

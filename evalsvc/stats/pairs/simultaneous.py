@@ -16,14 +16,14 @@ from evalsvc.stats.basics.checks import checked_level
 
 
 def n_comparisons(n_configs: int, *, has_baseline: bool = False) -> int:
-    """Return how many comparisons may be read: all pairs, or each config against a baseline.
+    """Return the number of possible comparisons: all pairs, or each config against a baseline.
 
     Parameters
     ----------
     n_configs : int
-        All configs ever added, stopped ones included: what was stopped was compared as well.
+        All configs ever added, stopped ones included: these were compared as well.
     has_baseline : bool
-        Whether a baseline was declared before the start. One chosen afterwards is a leader by another name.
+        Whether a baseline was declared before the start. One chosen afterwards is equivalent to a leader.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def n_comparisons(n_configs: int, *, has_baseline: bool = False) -> int:
 
 
 def simultaneous_level(level: float, comparisons: int) -> float:
-    """Return the level for each of so many intervals with which all hold together at `level`.
+    """Return the level of each of n intervals that makes all simultaneously valid at `level`.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def simultaneous_level(level: float, comparisons: int) -> float:
 
 
 def word_threshold(level: float, comparisons: int) -> float:
-    """Return the e-value from which "better" and "worse" may be said, for all comparisons and at all looks together.
+    """Return the e-value required to conclude "better" or "worse", over all comparisons and all interim analyses.
 
     Each comparison makes two claims, better and worse, and half the error goes to each.
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 POLICIES = ("manual", "race_safe", "race_default", "race_fast", "halving")
 # Evidence at which one rival alone stops a config: wrong for at most one pair in twenty.
 PER_PAIR = 20.0
-# Reasons that say the winner is better, and those that say the loser is not better by epsilon or more. The word
-# `equivalence` is in decisions of old, which claimed that and its reverse.
+# Reasons that claim the winner is better, and those that claim the loser is not better by epsilon or more. The reason
+# `equivalence` occurs in old decisions, which claimed that and its reverse.
 BETTER, NOT_MUCH_WORSE = ("evidence", "futility", "fast"), ("epsilon", "equivalence")
 
 
@@ -55,23 +55,23 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A config as the race sees it.
+    """The state of a config in the race.
 
     Attributes
     ----------
     id, arrival : int
         Its id, and its place in the order of arrival: 1 to n_original for originals, then clones.
     fresh_from : int
-        First position whose example its designer cannot have seen; 0 for originals. It neither wins nor loses by
-        anything before.
+        First position with an example that its designer cannot have seen; 0 for originals. Earlier positions do not
+        count in comparisons.
     watermark : int
-        Positions before this are done, without a gap.
+        All positions before this are done.
     is_active : bool
-        In the race: it stops others, and may be stopped.
+        In the race: it can stop others and be stopped.
     is_waiting : bool
-        Out of the race, but nothing speaks for that any more: it is tested again (`unsupported`).
+        Out of the race, but the evidence for that is no longer valid: it is tested again (`unsupported`).
     resumed_at : int
-        Its watermark when it came back into the race; -1 if it never did.
+        Its watermark when it was reinstated; -1 if it never was.
     """
 
     id: int
@@ -122,7 +122,7 @@ def threshold(rules: Rules, challenger: Contender) -> float:
     if rules.policy != "race_safe":
         return PER_PAIR
     if rules.k_max is not None:
-        # A config beyond the number declared has no share of the error left to spend.
+        # A config beyond the declared number gets none of the error budget.
         return max(1, rules.k_max - 1) / rules.alpha if challenger.arrival <= rules.k_max else math.inf
     clone = challenger.arrival - rules.n_original
     if clone <= 0:
@@ -131,30 +131,30 @@ def threshold(rules: Rules, challenger: Contender) -> float:
 
 
 def unsupported(stops: Mapping[int, Drop], active: Collection[int]) -> set[int]:
-    """Return the configs whose stop for epsilon rests on nobody who is in the race.
+    """Return the configs stopped for epsilon without support from a config that is still in the race.
 
-    The config that stopped them may have been stopped itself by one that is not better by epsilon either: of the two
-    steps together nothing is known but that they lose less than twice epsilon. Where it lost to a better one the stop
-    stands: that one is not worse by epsilon either.
+    The config that stopped them can itself have been stopped by one that is not better by epsilon either: both steps
+    together only bound the loss by twice epsilon. If it lost to a better one the stop remains
+    valid: that one is not worse by epsilon either.
 
     Parameters
     ----------
     stops : mapping
-        From each config that the policy has stopped, and nobody resumed, to its latest stop.
+        From each config stopped by the policy and not resumed, to its latest stop.
     active : collection of int
-        Those in the race.
+        Configs in the race.
 
     Examples
     --------
-    >>> stops = {2: Drop(2, 1, "epsilon", 20.0, {}), 1: Drop(1, 3, "evidence", 20.0, {})}
-    >>> unsupported(stops, {3}), unsupported(stops | {1: Drop(1, 3, "epsilon", 20.0, {})}, {3})
+    >>> stops = {2: Elimination(2, 1, "epsilon", 20.0, {}), 1: Elimination(1, 3, "evidence", 20.0, {})}
+    >>> unsupported(stops, {3}), unsupported(stops | {1: Elimination(1, 3, "epsilon", 20.0, {})}, {3})
     (set(), {2})
     """
     return {id for id, stop in stops.items() if stop.reason in NOT_MUCH_WORSE and not _stands(stop, stops, active)}
 
 
 def _stands(stop: Drop, stops: Mapping[int, Drop], active: Collection[int]) -> bool:
-    """Return whether whoever stopped it is in the race, or lost to one, through any number, who is better and in it."""
+    """Return whether the winner is in the race, or lost, through a chain of better configs, to one that is."""
     passed: set[int] = set()
     holder = stop.winner
     while holder not in active:

@@ -29,7 +29,7 @@ from evalsvc.stats.basics.checks import FloatArray, Scores, as_row
 STAKES = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8)
 # A fortune that no longer depends on chance: the hypothesis contradicts what has been seen.
 CERTAIN = 1e9
-# The largest exponent whose exponential is a number.
+# The largest exponent with a finite exponential.
 LARGEST = 700.0
 
 
@@ -184,7 +184,7 @@ class _Block:
 def _grown(logs: Sequence[tuple[float, ...]], block: _Block, null: float) -> list[list[float]]:
     """Return the log fortunes after the block, for the hypothesis that the mean difference is `null` or less."""
     expected = (block.sizes[:, None] * null - block.before) / block.remaining
-    # Below -1 the hypothesis asks of the examples to come what they cannot do: it is refuted for certain.
+    # Below -1 the hypothesis requires impossible values of the remaining examples: it is refuted with certainty.
     certain = np.any((expected < -1.0 - 1e-9) & (block.counts > 0), axis=1, keepdims=True)
     room = np.maximum(1.0 + expected, 1e-9)[:, :, None]
     stakes = np.minimum(STAKES, 0.95 / room)
@@ -203,8 +203,9 @@ def not_worse_value(pair: Pair, population: int) -> float:
     r"""Return the evidence that the winner is not worse by epsilon or more; 0 without an epsilon.
 
     The mean over the gamblers who stake at least :math:`2.5/\sqrt N`. With s the standard deviation of the differences
-    and z the number of standard errors by which they stand out, a stake of :math:`u/\sqrt N` gains about
-    :math:`uzs-u^2s^2/2` in the log over the whole set: with 0.5 and 3, a smaller u never makes a fortune of 20, and the
+    and z their mean in standard errors, a stake of :math:`u/\sqrt N` gains about
+    :math:`uzs-u^2s^2/2` in the log over the whole set: with 0.5 and 3, a smaller u never reaches a wealth of 20, and
+    the
     small stakes that a large set needs would only dilute the others.
 
     Examples

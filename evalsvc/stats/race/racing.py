@@ -1,15 +1,15 @@
-"""Which configs to stop while a race runs: pure decisions, taken alike by the service and by the simulations.
+"""Elimination policies of a race: pure decisions, shared by the service and the simulations.
 
 | policy | stops a config when | error |
 |---|---|---|
 | `manual` | never | none |
 | `race_safe` | evidence against it reaches a threshold for all rivals together | alpha, for ever stopping the best |
-| `race_default` | evidence against it reaches 20 | 1/20 for each rival, whenever one looks |
-| `race_fast` | a paired t test at alpha/(k-1) says so | not bounded: it is looked at again and again |
+| `race_default` | evidence against it reaches 20 | 1/20 for each rival, at any stopping time |
+| `race_fast` | a paired t test at alpha/(k-1) rejects | not bounded, because the test is repeated |
 | `halving` | it is in the worse half at the end of a shard | not bounded |
 
-All but `manual` also stop what cannot win any more, and, where an epsilon is given, whatever is shown not to be better
-than the leader by epsilon or more. The last config in the race is never stopped.
+All policies except `manual` also stop configs that can no longer win and, where an epsilon is given, every config shown
+not to be better than the leader by epsilon or more. The last config in the race is never stopped.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ def decide(rules: Rules, contenders: Sequence[Contender], pairs: Pairs) -> list[
     Parameters
     ----------
     rules : Rules
-        As fixed at the start.
+        As fixed at the start of the race.
     contenders : sequence of Contender
-        All there ever were; those out of the race neither stop others nor are stopped. Those that wait stop nobody
-        either; of them, who has no drop now may come back.
+        All contenders of the race, past and present. Eliminated ones neither stop others nor are stopped. Waiting ones
+        stop no other config; a waiting contender without an elimination in the result can return.
     pairs : mapping
-        From (winner id, loser id) to the evidence so far. Pairs that are not there, or began before either config was
-        fresh, count for nothing.
+        From (winner id, loser id) to the evidence so far. Pairs that are missing, or that began before either config
+        was fresh, are ignored.
 
     Returns
     -------
     list of Drop
-        At most one for each config. A config that has completed is not stopped: nothing would be saved. At least one
-        config stays in the race.
+        At most one for each config. A completed config is not stopped, because that would save nothing. At least one
+        config remains in the race.
 
     Examples
     --------
@@ -90,7 +90,9 @@ class _Race:
     pairs: Pairs
 
     def fresh_pairs(self) -> Iterator[Pair]:
-        """Yield the pairs that have evidence, all of it unseen by their designers, and whose winner is in the race."""
+        """Yield the pairs with evidence on examples unseen by both configs' designers and with "
+        "the winner in the race.
+        """
         losers = {c.id: c for c in self.ever if c.is_active or c.is_waiting}
         for pair in self.pairs.values():
             winner, loser = self.active.get(pair.winner), losers.get(pair.loser)
@@ -180,9 +182,10 @@ def _not_better(race: _Race, drops: Mapping[int, Drop]) -> Iterator[Drop]:
 
 
 def _leader(left: Sequence[Contender], fresh: Sequence[Pair]) -> Contender | None:
-    """Return who loses no paired difference, or else the least; of equals the earliest. None before any pair.
+    """Return the contender with the best worst paired difference; ties go to the earliest.
 
-    Means would not do: who has answered a few examples more may be ahead of the others on these alone.
+    Returns None before the first pair. Means are not used, because a config that has answered a few more examples might
+    be ahead because of those examples alone.
     """
     ids = {c.id for c in left}
     margins = dict.fromkeys(ids, math.inf) if len(ids) == 1 else {}
@@ -194,9 +197,10 @@ def _leader(left: Sequence[Contender], fresh: Sequence[Pair]) -> Contender | Non
 
 
 def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
-    """Keep half for each shard end passed: of sixteen 8, 4, 2, 1; clones count from where they are fresh.
+    """Halve the field at each shard end passed: of 16 configs 8, 4, 2 and 1 remain.
 
-    Nothing is remembered between looks: one look too many, or a config stopped by hand, stops no further config.
+    A clone counts from the point at which it is fresh. The decision is stateless, so a repeated check, or a config
+    stopped by hand, does not stop any further config.
     """
     passed = min(c.watermark for c in race.active.values())
     looks = {c.id: sum(c.fresh_from < end <= passed for end in race.rules.shard_ends) for c in race.ever}

@@ -1,7 +1,7 @@
-"""From resampled numbers to ends: each by itself, and all of them together.
+"""Compute interval bounds from resampled values, for each column and simultaneously for all columns.
 
-Both sides have a width of their own, since strengths are skewed where one config nearly always wins. Together they
-hold by the largest of all deviations (max-T): each is moved out by the factor that all of them need at once.
+Each side has its own width, because strengths are skewed where one config nearly always wins. Simultaneous coverage
+uses the largest of all deviations (max-T): every interval is widened by the factor that all of them need together.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def band_of(drawn: FloatArray, level: float) -> Band:
 
 
 def max_t_factor(drawn: FloatArray, band: Band, level: float) -> float:
-    """Return the factor with which the ends of all columns hold together."""
+    """Return the factor by which to widen all intervals for simultaneous coverage."""
     if not drawn.shape[1]:
         return 1.0
     off = drawn - band.middle

@@ -1,12 +1,12 @@
-"""Which pairs to judge next, where the question is which config is first.
+"""Selection of the pairs to judge next, in order to identify the best config.
 
-Two of the draws are looked at for each judgement: the strongest config of the one, and the strongest *other* config
-of the other meet. So the leader meets those that may yet be first, in proportion to how often they are, and what is
-clearly beaten rests (top-two Thompson sampling).
+Each judgement uses two draws: the strongest config of the first draw meets the strongest *other* config of the second.
+The leader therefore meets the configs that could still be first, in proportion to how often they are, and clearly
+beaten configs are not judged (top-two Thompson sampling).
 
-A fifth goes to the configs that were seen on the fewest examples. Which config is first is settled when it is better
-than *every* other, those that lost early and wait with wide intervals too; and a config that is only judged on while
-it wins keeps its worst luck.
+A fifth of the judgements goes to the configs seen on the fewest examples. The best config is settled when it is better
+than *every* other config, including those that lost early and wait with wide intervals. Also, a config that is judged
+only while it wins would never recover from an unlucky start.
 
 References
 ----------
@@ -50,7 +50,7 @@ def _contenders(ranking: Ranking, size: int, seed: int) -> Counter[Pair]:
 
 
 def _even_out(ranking: Ranking, left: Mapping[Pair, int], n: int, found: Counter[Pair]) -> None:
-    """Let whoever was seen least meet the config next to it, as long as there are examples."""
+    """Pair the config with the fewest examples with its nearest rival, while examples remain."""
     seen = [place.n_examples for place in ranking.placed]
     for pair, given in found.items():
         for config in pair:
@@ -71,7 +71,7 @@ def _even_out(ranking: Ranking, left: Mapping[Pair, int], n: int, found: Counter
 
 
 def _spill(ranking: Ranking, left: Mapping[Pair, int], pair: Pair, n: int, found: Counter[Pair]) -> None:
-    """Give what a pair has no example for to other pairs of its configs, in turn."""
+    """Distribute the judgements that a pair has too few examples for to other pairs of its configs."""
     while n > 0:
         open_pairs = [other for other in left if left[other] > found[other]]
         near = [other for other in open_pairs if set(other) & set(pair)] or open_pairs
@@ -103,7 +103,7 @@ def most_looks(n_pairs: int, n_examples: int) -> int:
 
 
 def look_level(level: float, looks: int) -> float:
-    """Return the level of each look with which all of them hold together."""
+    """Return the level of each interim analysis so that all analyses together have the given level."""
     return 1.0 - (1.0 - level) / looks
 
 
@@ -114,7 +114,7 @@ def is_first_settled(ranking: Ranking) -> bool:
 
 
 def is_close_enough(ranking: Ranking, half_width: float) -> bool:
-    """Return whether the leader's difference from all that may be better yet is known to within `half_width`."""
+    """Return whether the leader's difference from each possible rival is known to within `half_width`."""
     leader = ranking.order[0]
     rivals = [i for i in range(len(ranking.placed)) if i != leader and not ranking.is_better[leader, i]]
     return all(ranking.upper[leader, i] - ranking.lower[leader, i] <= 2.0 * half_width for i in rivals)

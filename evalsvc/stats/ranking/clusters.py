@@ -21,15 +21,16 @@ def over_clusters(matches: Matches, clusters: IntArray) -> Matches:
 
 
 def share_over_clusters(worths: FloatArray, clusters: IntArray, *, n: int, level: float, seed: int) -> Rate:
-    """Return the mean of worths between 0 and 1, with an interval for new clusters; `n` examples stand behind it.
+    """Return the mean of values between 0 and 1, with an interval for new clusters; `n` is the number of examples.
 
-    The Bayesian bootstrap over clusters, with two imagined ones of the usual size: one is all worth, the other none.
-    Ends are moved out as by n²/Σn_g² clusters, since where a few hold most judgements, these few decide.
+    Uses the Bayesian bootstrap over clusters, with two pseudo-clusters of the usual size: one with all values 1, the
+    other with all values 0. The bounds are widened as for n²/Σn_g² clusters, because a few clusters with most of the
+    judgements dominate the result.
 
     Examples
     --------
-    >>> found = share_over_clusters(np.ones(6), np.array([0, 0, 1, 1, 2, 2]), n=6, level=0.95, seed=0)
-    >>> found.value, found.lower < 0.1, found.upper
+    >>> rate = share_over_clusters(np.ones(6), np.array([0, 0, 1, 1, 2, 2]), n=6, level=0.95, seed=0)
+    >>> rate.value, rate.lower < 0.1, rate.upper
     (1.0, True, 1.0)
     """
     rows = np.unique(clusters, return_inverse=True)[1].reshape(-1)

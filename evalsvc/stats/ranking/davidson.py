@@ -99,7 +99,7 @@ class _Problem:
         self.squares = (self.sides[:, :, None] * self.sides[:, None, :]).reshape(len(pairs), -1)
 
     def step(self, place: FloatArray, counts: PairCounts) -> FloatArray:
-        """Return a step towards the maximum, no longer than may be trusted far away from it."""
+        """Return a step towards the maximum, limited in length because the approximation is poor far away from it."""
         size = self.n + self.with_ties
         log_tie = place[:, self.n] if self.with_ties else None
         win, tie, loss = _chances(_gaps(place[:, : self.n], self.pairs), log_tie)

@@ -1,13 +1,14 @@
-r"""What the judgements connect: who may be compared with whom, and whose strength has no end.
+r"""The comparison graph: which configs are comparable, and which strengths are unbounded.
 
-A strength is unbounded where nobody outside a set of configs has ever won or tied against one of it: the likelihood
-then grows for ever as the set moves away (Ford 1957, Solution of a ranking problem from binary comparisons, AMM 64).
+A strength is unbounded where no config outside a set has ever won or tied against a member of the set: the likelihood
+then increases without limit as the set moves away (Ford 1957, Solution of a ranking problem from binary comparisons,
+AMM 64).
 
-Ties bind two configs only as far as the tie parameter is known, and a loss is what tells it. Where no pair has both
-wins and losses, strengths may move apart by :math:`d` while :math:`\log\nu` grows by ½: a pair with wins needs
-:math:`d_i - d_j \ge 1`, one with ties :math:`|d_i - d_j| \le 1`. Six wins, 34 ties and no loss are as likely with a
-winner that is better by any amount. Whether there are such :math:`d`, and how far they may lie apart, are shortest
-paths (difference constraints; Cormen et al., Introduction to Algorithms, 24.4).
+Ties connect two configs only as far as the tie parameter is known, and only losses determine it. Where no pair has both
+wins and losses, strengths can move apart by :math:`d` while the logarithm of the tie parameter grows by ½: a pair with
+wins needs :math:`d_i - d_j \ge 1`, one with ties :math:`|d_i - d_j| \le 1`. Six wins, 34 ties and no loss are equally
+likely with a winner that is better by any amount. Whether such :math:`d` exist, and how far apart they can be, is a
+shortest-path problem (difference constraints; Cormen et al., Introduction to Algorithms, 24.4).
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from evalsvc.stats.ranking.matches import IntArray, PairCounts
 
 @dataclass(frozen=True, slots=True)
 class MatchGraph:
-    """Who meets whom.
+    """The comparison graph of a set of configs.
 
     Attributes
     ----------
     group : ndarray of int
-        Configs of one number are connected by judgements; of others nothing can be said relative to them.
+        Configs with the same number are connected by judgements; configs with different numbers are not comparable.
     reaches : ndarray of bool
-        `reaches[i, j]`: i has won or tied against j, or against one that reaches j.
+        `reaches[i, j]`: i has won or tied against j, or against a config that reaches j.
     drifts : ndarray of bool
-        `drifts[i, j]`: i may be stronger than j by any amount if ties are as much more likely.
+        `drifts[i, j]`: i can be stronger than j by any amount if ties are correspondingly more likely.
     """
 
     group: IntArray
@@ -70,7 +71,10 @@ def graph_of(n_configs: int, pairs: IntArray, counts: PairCounts) -> MatchGraph:
 
 
 def _drifts(n_configs: int, pairs: IntArray, counts: PairCounts) -> NDArray[np.bool_]:
-    """Return who may move away from whom for ever together with the tie parameter; nobody where there are no ties."""
+    """Return which configs can move away from which without bound together with the tie parameter.
+
+    All entries are False without ties.
+    """
     nobody = np.zeros((n_configs, n_configs), dtype=bool)
     if not (counts.tie > 0).any():
         return nobody

@@ -1,4 +1,4 @@
-"""A ranking: strengths with intervals, ranks that hold together, and who is better than whom."""
+"""Rankings: strengths with intervals, simultaneous ranks, and pairwise comparisons."""
 
 from __future__ import annotations
 
@@ -70,24 +70,24 @@ class Ranking:
 
 
 def rank(matches: Matches, *, level: float = 0.95, draws: int = DRAWS, seed: int = 0) -> Ranking:
-    """Rank the configs; ends are for other examples like the ones judged.
+    """Rank the configs, with intervals for new examples like the judged ones.
 
     Parameters
     ----------
     matches : Matches
-        Judgements that failed are left out: an error is no tie.
+        Failed judgements are excluded: an error is not a tie.
     level : float
-        Of each strength's interval, and of all differences and ranks together.
+        Confidence level of each strength's interval, and of all differences and ranks simultaneously.
     draws : int
-        How often the examples are resampled.
+        Number of resamples of the examples.
     seed : int
-        Of the draws.
+        Seed of the draws.
 
     Examples
     --------
     >>> rows = [(example, 0, 1, 0 if example % 4 else 2) for example in range(100)]
-    >>> found = rank(Matches.of(2, rows))
-    >>> [(place.rank_from, place.rank_to) for place in found.placed]
+    >>> ranking = rank(Matches.from_rows(2, rows))
+    >>> [(place.rank_from, place.rank_to) for place in ranking.placed]
     [(1, 1), (2, 2)]
     """
     checked_level(level)

@@ -16,7 +16,7 @@ from evalsvc.stats.ranking.resampling import DRAWS
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share with its interval for new examples; `n` examples stand behind it."""
+    """A rate with its interval for new examples, computed from `n` examples."""
 
     value: float
     lower: float

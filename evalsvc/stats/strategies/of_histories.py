@@ -29,7 +29,7 @@ RESAMPLES = 2000
 BOOTSTRAP_T_SCORES = 8
 # With fewer scores there are too few runs to resample: measured coverage was below that of single scores.
 BLOCK_SCORES = 50
-# A level this small asks arch for the point where the two ends meet: the median.
+# At a level this small, arch returns the point where the two bounds meet: the median.
 MEETING_LEVEL = 1e-6
 
 
@@ -142,7 +142,7 @@ def _bca(history: CheckedHistory) -> HistoryInterval:
         try:
             lower, median, upper = _bca_ends(unit, history)
         except (RuntimeError, ValueError):
-            # arch refuses where its corrections have no value; the uncorrected interval then stands.
+            # arch raises where its corrections are undefined; the uncorrected interval is used then.
             return _full_history(history)
     return _resampled(history, (low + spread * lower, low + spread * median, low + spread * upper), "bca")
 
@@ -215,8 +215,8 @@ def _resampled_t(unit: FloatArray, history: CheckedHistory) -> list[float]:
     n = unit.size
     samples = unit[np.random.default_rng(history.seed).integers(0, n, size=(RESAMPLES, n))]
     errors, distances = samples.std(axis=1, ddof=1) / math.sqrt(n), samples.mean(axis=1) - unit.mean()
-    # A resample of one repeated score is infinitely many of its standard errors away. Leaving it out would say that
-    # what happens in many a resample cannot happen.
+    # A resample of one repeated score has a standard error of zero, so its t value is infinite. Excluding it would
+    # ignore an outcome that occurs in many resamples.
     has_error = errors > 1e-9 * float(unit.std())
     t = np.where(has_error, distances, np.copysign(np.inf, distances)) / np.where(has_error, errors, 1.0)
     # Sorted values, without interpolation: halfway to infinity is nowhere.
@@ -232,7 +232,7 @@ def _student_t(history: CheckedHistory) -> list[float]:
 
 
 def _betting(history: CheckedHistory) -> HistoryInterval:
-    """What nobody could have become rich against (Waudby-Smith & Ramdas 2024): holds for any scores in the range."""
+    """Return the betting interval (Waudby-Smith & Ramdas 2024), valid for any scores in the range."""
     if history.limits is None:
         raise StrategyNotApplicable("The strategy betting needs a value_range, and this evaluator declares none.")
     lower, upper = bets_on(history.row, history.level, history.limits)
@@ -256,7 +256,7 @@ def _resampled(history: CheckedHistory, ends: tuple[float, float, float], method
 def _cut(history: CheckedHistory, ends: tuple[float, float, float]) -> tuple[float, float, float]:
     if history.limits is None:
         return ends
-    # The mean of scores in a range lies in it, whatever a t quantile says.
+    # The mean of scores in a range is within the range, whatever a t quantile gives.
     low, high = history.limits
     return min(max(ends[0], low), high), min(max(ends[1], low), high), min(max(ends[2], low), high)
 

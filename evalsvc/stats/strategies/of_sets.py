@@ -1,4 +1,4 @@
-"""The strategies for a set of examples of which a random part has been seen: what each asks for, and its formula."""
+"""Strategies for a set of examples with a random part seen: requirements and formulas."""
 
 from __future__ import annotations
 
@@ -62,22 +62,23 @@ class SetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SetRule:
-    """How a strategy answers for a set, and what it asks of the scores.
+    """The formula of a strategy for a set, and its requirements on the scores.
 
     Attributes
     ----------
     compute : callable
-        From a question and the value to the ends on the scale of one score (None without any) and the formula.
+        From a question and the value to the bounds on the scale of one score (None without any) and the formula.
     counts_ones : bool
         Whether the scores must be declared binary.
     needs_range : bool
         Whether scores that are not binary must have a range.
     is_of_variance : bool
-        Whether a variance is all it reads, so that it fits a ratio of sums too.
+        Whether it reads only a variance, so that it also applies to a ratio of sums.
     is_approximate : bool
-        Whether it trusts a bell curve, and should not below thirty scores.
+        Whether it relies on a normal approximation, and should not be used below thirty scores.
     stays_open : bool
-        Whether it never claims certainty before everything has been seen. The seed's three keep their formulas.
+        Whether it never claims certainty before everything has been seen. The seed's three strategies retain their
+        formulas.
     safe : str
         ``one look`` or ``safe while watched``.
     """

@@ -1,6 +1,6 @@
-"""The one list of strategies: every name, and what it is for.
+"""The registry of strategies: every name and its purpose.
 
-A strategy stands where its formula is, in `of_histories` or in `of_sets`; one that is for both stands in both.
+Each strategy is defined next to its formula, in `of_histories` or in `of_sets`; a strategy for both is in both modules.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class LogsView(ExportView):
 
 
 class MetricsExportView(ExportView):
-    """Metrics in, and none kept."""
+    """Accept OTLP metrics without storing them."""
 
     signal = METRICS
     remembers_tries = ()

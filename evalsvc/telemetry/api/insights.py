@@ -1,4 +1,4 @@
-"""Insights into traces, as Patronus' clients ask for them: there are none, and nothing here makes any."""
+"""Trace insights, as requested by Patronus' clients: always empty, because the service creates none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Metrics of OTLP: counted, and none is kept. Their exporter is told so, and need not fail."""
+"""OTLP metrics: counted and discarded.
+
+The response reports this to the exporter, so that its request does not fail.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""OTLP/JSON as types: the fields that we read, named as the protobuf messages name them, so one reader reads both.
+"""OTLP/JSON as types: the fields that the service reads, with the names of the protobuf fields.
 
-Where the encodings differ (ids are hexadecimal, 64-bit integers are texts) the reader takes either. The parts of a list
-are read when somebody asks for them: one that cannot be read costs no other, and most of a hostile body costs nothing.
+One reader therefore handles both encodings. Where they differ (hexadecimal ids, 64-bit integers as strings), the reader
+accepts either. The items of a list are decoded lazily: an item that cannot be decoded does not affect the others, and
+most of a malicious body costs nothing.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class AnyValue(Message):
     bytes_value: str | None = None
 
     def WhichOneof(self, group: str) -> str | None:
-        """Return the name of the field that holds the value, as protobuf messages do."""
+        """Return the name of the field that is set, as protobuf messages do."""
         return next((name for name in self.__struct_fields__ if getattr(self, name) is not None), None)
 
 

@@ -1,4 +1,4 @@
-"""Requests of exporters as rows: one bad item is rejected and counted, the others are kept."""
+"""Conversion of export requests to rows; an invalid item is rejected and counted, and the others are stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evalsvc.telemetry.otlp.values import ValueReader, column_text, hex_id, mome
 MAX_ITEMS = 10_000  # spans or logs of one request
 MAX_SENDERS = 2 * MAX_ITEMS  # senders and libraries of one request: a sender with one library for each item
 MAX_PARTS = 128  # events or links of one span
-# A resource is kept with each of its items, so a small request could be stored as a large one.
+# The resource is stored with each of its items, so a small request could otherwise become a large amount of data.
 STORED_FACTOR = 2
 NO_IDS = "a span needs a trace_id of 16 bytes and a span_id of 8, neither of them zero"
 TOO_MANY = f"a request holds at most {MAX_ITEMS} items"
@@ -37,7 +37,7 @@ class RecordBatch:
     n_bytes: int = 0
 
     def add(self, row: dict[str, Any] | str) -> None:
-        """Keep a row; a text says why there is none."""
+        """Add a row, or count a rejection if given the reason as a string."""
         if isinstance(row, dict):
             data = orjson.dumps(row)
             if self.has_room(len(data)):
@@ -48,17 +48,17 @@ class RecordBatch:
         self.reject(row)
 
     def reject(self, reason: str, n: int = 1) -> None:
-        """Count items that are not kept."""
+        """Count items that are rejected."""
         if n > 0:
             self.rejected[reason] += n
 
     def has_room(self, n_bytes: int) -> bool:
-        """Return whether a row of so many bytes can be kept."""
+        """Return whether there is room for a row of this size in bytes."""
         return self.n_bytes + n_bytes <= STORED_FACTOR * settings.TELEMETRY_MAX_BYTES
 
     @property
     def n_rejected(self) -> int:
-        """Return how many items were not kept."""
+        """Return the number of rejected items."""
         return self.rejected.total()
 
     @property
@@ -69,9 +69,9 @@ class RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one sender's library sends: its items, the columns that they share, and how many bytes those have.
+    """The items of one sender's library, the columns that they share, and the size of these columns in bytes.
 
-    `problem` says why there are no such columns; the items are rejected for it.
+    If the columns cannot be built, `problem` is the reason, and the items are rejected with it.
     """
 
     columns: dict[str, Any]
@@ -148,7 +148,7 @@ def shared_by(message: Any, name: str, columns_of: Callable[[Any], dict[str, Any
 
 
 def refuse_scattered(senders: Any, parts: str) -> None:
-    """Raise 413 for more senders and libraries than real exporters have: a body holds four million empty ones."""
+    """Raise 413 for more senders and libraries than real exporters have: a body can contain four million empty ones."""
     n = len(senders)
     for sender in senders[:MAX_SENDERS]:
         n += len(getattr(sender, parts) or ())
@@ -163,7 +163,7 @@ def sender_columns(resource: Any) -> dict[str, object]:
 
 
 def scope_columns(scope: Any) -> dict[str, object]:
-    """Return the columns that the items of one library share beside those."""
+    """Return the columns that the items of one library share in addition to those of the resource."""
     return {
         "scope_name": column_text(scope.name),
         "scope_version": column_text(scope.version),
@@ -248,13 +248,13 @@ def record_digest(row: Mapping[str, object], times: tuple[int, int], seen: Count
 
 
 def item_placement(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[str, object]:
-    """Return where an item belongs, as Patronus' SDK says it in attributes of the item or its scope."""
+    """Return an item's project, app and experiment from the attributes that Patronus' SDK sets on it or its scope."""
     scope = shared["scope_attributes"]
     experiment = attribute_text(attributes, "pat.experiment.id") or attribute_text(scope, "pat.experiment.id") or ""
     is_id = experiment.isascii() and experiment.isdigit() and len(experiment) < 20
     return {
         "project_name": attribute_text(attributes, "pat.project.name") or attribute_text(scope, "pat.project.name"),
-        # Exporters would send a batch that is refused again and again: what nobody sees is left out.
+        # Exporters retry a rejected batch indefinitely, so an invalid value that is not displayed is omitted.
         "app": kept_app(bare_name(attribute_text(attributes, "pat.app") or attribute_text(scope, "pat.app") or "")),
         "experiment_id": int(experiment) if is_id and int(experiment) < BIGINT else None,
     }

@@ -1,6 +1,7 @@
-"""Convert OTLP's values to values that PostgreSQL and JSON can hold.
+"""Convert OTLP values to values that PostgreSQL and JSON can represent.
 
-A value that is too long is cut and marked, and not refused: an exporter drops the whole batch when it is refused.
+A value that is too long is truncated and marked instead of refused, because an exporter drops the complete batch when
+it is refused.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ MAX_VALUES = 10_000  # values in one span or log, nested ones included
 MAX_ATTRIBUTES = 256  # of one span, log, event, link, resource or scope
 MAX_KEY = 255
 MAX_DEPTH = 16
-# PostgreSQL writes JSON numbers with all their digits. So larger and smaller ones are kept as texts, and so are
-# infinities and NaN.
+# PostgreSQL writes JSON numbers with all their digits. Larger and smaller numbers are therefore stored as strings, as
+# are infinities and NaN.
 LARGEST, SMALLEST = 1e30, 1e-30
 
 
 def clean(text: str) -> str:
-    """Replace NUL, which PostgreSQL cannot hold."""
+    """Replace NUL, which PostgreSQL cannot store."""
     return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
 def cut(text: str, limit: int) -> str:
-    """Shorten a text to the limit, which includes the mark that says how long the text was."""
+    """Truncate a text to the limit, which includes a marker with the text's original length."""
     if len(text) <= limit:
         return clean(text)
     mark = f"… [{len(text)} characters]"
@@ -65,7 +66,7 @@ def moment(nanoseconds: int) -> datetime:
 
 
 class ValueReader:
-    """Reads the values of one span or log, of which MAX_VALUES and MAX_TEXTS are kept."""
+    """Reader for the values of one span or log; retains at most MAX_VALUES values and MAX_TEXTS of text."""
 
     def __init__(self) -> None:
         self._n_values, self._n_chars = MAX_VALUES, MAX_TEXTS
@@ -88,7 +89,7 @@ class ValueReader:
         return found
 
     def value(self, value: Any, depth: int = 0) -> Any:
-        """Return an AnyValue as JSON can hold it."""
+        """Return an AnyValue as a JSON-compatible value."""
         self._n_values -= 1
         kind = value.WhichOneof("value")
         if kind is None:
@@ -99,7 +100,7 @@ class ValueReader:
         return getattr(self, kind, self._other)(getattr(value, kind), depth)
 
     def array_value(self, array: Any, depth: int) -> list[object]:
-        """Return an array as a list; what is over the limit is left out, and the list says so."""
+        """Return an array as a list; items over the limit are omitted, and a marker in the list reports this."""
         found: list[Any] = []
         for value in array.values or ():
             if self._n_values <= 0:
@@ -129,7 +130,7 @@ class ValueReader:
         return read if -(2**63) <= read < 2**63 else self.text(str(number))
 
     def double_value(self, number: float | str, depth: int) -> float | str:
-        """Return a number, or a text for what JSON or a column cannot hold."""
+        """Return a number, or a string for a value that neither JSON nor a column can represent."""
         if isinstance(number, str):
             return self.text(number)
         if number == 0 or (math.isfinite(number) and SMALLEST < abs(number) < LARGEST):

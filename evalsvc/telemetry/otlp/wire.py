@@ -86,7 +86,7 @@ def read_export(body: bytes, signal: Signal, kind: str) -> RecordBatch:
         try:
             return signal.read(message)
         except otlp_json.UnreadableMessage as exc:
-            # A sender or a library that is no object: there is no telling how many items it has.
+            # A sender or a library that is not an object: its number of items is unknown.
             raise Invalid(FieldError(f"/{signal.list}", f"{exc}.")) from None
 
 
@@ -109,7 +109,7 @@ def limit_large_bodies(body: bytes) -> Iterator[None]:
 
 
 def inflate(body: bytes, encoding: str) -> bytes:
-    """Unpack a body, and stop where it grows too large: a kilobyte may hold a megabyte of zeros."""
+    """Decompress a body, and stop where it grows too large: a kilobyte can expand to a megabyte of zeros."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         return body
@@ -161,7 +161,7 @@ def answer(request: Request, signal: Signal, batch: RecordBatch) -> HttpResponse
 
 
 def protobuf_answer(signal: Signal, batch: RecordBatch) -> bytes:
-    """Return the answer as OTLP wants it: `partial_success` is there only where something was rejected."""
+    """Return the OTLP response; it contains `partial_success` only if something was rejected."""
     response = signal.response()
     if batch.n_rejected:
         setattr(response.partial_success, signal.count, batch.n_rejected)

@@ -28,14 +28,14 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportService:
-    """What one service of OTLP takes, and who keeps it."""
+    """One OTLP service: the message type that it accepts, and the function that stores it."""
 
     signal: Signal
     store: Store
 
 
 def keep_nothing(*, account: Account, batch: RecordBatch) -> None:
-    """Keep no metrics."""
+    """Discard the metrics."""
 
 
 EXPORTS = {
@@ -46,9 +46,9 @@ EXPORTS = {
 
 
 def export_batch(service: ExportService, metadata: Mapping[str, str], read: Callable[[], bytes]) -> bytes:
-    """Store what is sent; return the answer. Raises what a view would raise.
+    """Store an export and return the response. Raises the same exceptions as a view.
 
-    `read` fetches the message; whoever has no key is refused before it is called.
+    `read` fetches the message; a caller without a key is refused before it is called.
     """
     refuse_plain_text(metadata)
     caller = identified_by(metadata.get("x-api-key", ""), metadata.get("authorization", ""))
@@ -68,7 +68,7 @@ def within_limit(body: bytes) -> bytes:
 
 
 def refuse_plain_text(metadata: Mapping[str, str]) -> None:
-    """Refuse a key sent in plain text, as over HTTP: the listener itself has no TLS, the proxy before it has."""
+    """Refuse a key sent in plain text, as over HTTP: TLS ends at the proxy in front of the listener."""
     by_tls = settings.BEHIND_PROXY and metadata.get("x-forwarded-proto") == "https"
     if settings.REQUIRE_HTTPS and not by_tls:
         raise Problem(code="https_required")

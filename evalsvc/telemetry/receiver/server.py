@@ -52,7 +52,7 @@ class Receiver(grpc.GenericRpcHandler):
         return grpc.stream_unary_rpc_method_handler(partial(answer_export, found))
 
     def health(self, body: bytes, context: Any) -> bytes:
-        """Say that exports are taken, until the server stops."""
+        """Report that exports are accepted, until the server stops."""
         return NOT_SERVING if self.is_stopping else SERVING
 
 
@@ -66,9 +66,9 @@ def answer_export(service: ExportService, messages: Iterator[bytes], context: An
     except Exception as exc:
         problem = as_problem(exc)
         if problem is None:
-            if not context.is_active():  # whoever called has gone, and no one hears the answer
+            if not context.is_active():  # the client has disconnected, and no response can be sent
                 raise
-            log.error("unhandled", exc_info=exc)
+            log.error("unhandled exception", exc_info=exc)
             problem = Problem()
     finally:
         # The connection goes back to the pool.
@@ -137,13 +137,13 @@ def serve(host: str, port: int, *, ready: Path | None = None) -> None:
 
     The file `ready` is written with the port when exports are taken. Raises OSError for a port that is taken.
     """
-    # Blocked before any thread is there, so that none but this one is told to stop.
+    # Blocked before any thread starts, so that only this thread receives the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     receiver = Receiver()
     server = make_server(receiver)
     port = bind(server, host, port)
     server.start()
-    log.info("OTLP over gRPC on port %s of %s", port, host)
+    log.info("OTLP over gRPC listening on port %s of %s", port, host)
     if ready is not None:
         ready.write_text(str(port))
     signal.sigwait(STOP_SIGNALS)

@@ -62,7 +62,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             parameters = self.get_connection_params() | {"autocommit": True}
             configure = self._configure_connection  # type: ignore[attr-defined]
             pool = PromptPool(kwargs=parameters, open=False, configure=configure, **options)
-            # Two threads may race here; the loser's pool was never opened and holds nothing.
+            # Two threads can race here; the loser's pool was never opened and does not have any connections.
             pools.setdefault(self.alias, pool)
         found: ConnectionPool[Any] = pools[self.alias]
         return found

@@ -1,1 +1,1 @@
-"""What cards say in words, for each family."""
+"""The descriptions on cards, for each family."""

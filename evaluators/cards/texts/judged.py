@@ -1,4 +1,4 @@
-"""What holds of every evaluator that asks a language model."""
+"""The description shared by all evaluators that use a language model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ STRICT_CLAIMS = (
 
 
 def judge_card(*misses: str, id: str = "", change: str = STRICT, threshold: str = THRESHOLD) -> CardText:
-    """Return the text of an evaluator that asks a model, with what it alone misses, and what its latest id changed."""
+    """Return the description of an evaluator that uses a model.
+
+    With its limitations and the changes of its latest id.
+    """
     return CardText(
         (*MISSES, *map(KnownMiss, misses)), LANGUAGES, threshold, {id: change} if id else {}
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What cards say of families that compare, count and check: exact match, metrics, and checks of profiles."""
+"""Card descriptions of the families that compare, count and check: exact match, metrics, and checks of profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cards say of families that look at retrieved contexts."""
+"""Card descriptions of the families that evaluate retrieved contexts."""
 
 from __future__ import annotations
 

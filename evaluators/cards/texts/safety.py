@@ -1,4 +1,4 @@
-"""What cards say of families that read outputs for what should not be in them: personal data, health, toxicity."""
+"""Card descriptions of the families that detect unwanted content in outputs: personal data, health, toxicity."""
 
 from __future__ import annotations
 

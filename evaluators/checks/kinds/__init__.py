@@ -1,1 +1,1 @@
-"""One module for each type of check: the schema of its settings, what the schema cannot say, and how it is run."""
+"""One module for each type of check: the schema of its settings, further validation, and the implementation."""

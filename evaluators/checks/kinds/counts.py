@@ -34,7 +34,7 @@ SCHEMA = object_schema(
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Return what is needed for what is counted, and which bounds no count can keep."""
+    """Yield a missing or unexpected `pattern`, and bounds that no count can satisfy."""
     if (settings["of"] == MATCHES) is not ("pattern" in settings):
         yield SettingsProblem(f"{pointer}/pattern", "is what `matches` counts, and nothing else")
     elif settings["of"] == MATCHES:

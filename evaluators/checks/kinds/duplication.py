@@ -1,4 +1,4 @@
-"""Duplication checks: how much of a text says again, word for word, what it has said before."""
+"""Duplication checks: how much of a text repeats, word for word, an earlier part of it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
 
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
-    """Return the share of sentences, or of runs of words, that are new; case and punctuation do not count.
+    """Return the proportion of sentences, or of word n-grams, that are new; case and punctuation are ignored.
 
-    Without a threshold nothing may be said twice. A text of nothing repeats nothing.
+    Without a threshold any repetition fails. An empty text does not repeat anything.
     """
     text, threshold = subject(settings, sample), float(str(settings.get("pass_threshold", 1)))
     spans: list[Span] = []

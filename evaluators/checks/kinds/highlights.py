@@ -1,8 +1,9 @@
 r"""Highlight checks: how well the marked passages of a document cover those that should be marked.
 
-Counted in characters, each once however many marks lie over it:
+Counted in characters, each once regardless of how many marks cover it. With the marks `O` of the output and `G` of the
+gold answers:
 
-.. math:: P = \frac{|said \cap wanted|}{|said|}, \quad R = \frac{|said \cap wanted|}{|wanted|}, \quad
+.. math:: P = \frac{|O \cap G|}{|O|}, \quad R = \frac{|O \cap G|}{|G|}, \quad
           F_\beta = \frac{(1+\beta^2) P R}{\beta^2 P + R}
 """
 
@@ -31,16 +32,16 @@ Mark = tuple[str, int, int]
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Nothing that the schema does not say."""
+    """Return no problems: the schema covers everything."""
     yield from ()
 
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
     """Score the marks of the output against those of the gold answers.
 
-    Marks are where an extractive answer stands (`start`, `end`, `document_id`), or a JSON text: a list of pairs
-    `[start, end]` or of objects with both. Where neither side marks anything the score is 1, where one does not, 0.
-    Raises CannotScore("wrong_type") for what holds no marks.
+    Marks are the position of an extractive answer (`start`, `end`, `document_id`), or a JSON text: a list of pairs
+    `[start, end]` or of objects with both. If neither side marks anything the score is 1, if only one does, 0. Raises
+    CannotScore("wrong_type") for a value without marks.
     """
     said = _merged(_marks(sample.output, [sample.answer] if sample.answer else [], Field.OUTPUT))
     wanted = _merged(_marks(sample.gold, sample.golds or (), Field.GOLD))

@@ -26,20 +26,20 @@ _REFUSED = {
         "is not known here",
     ),
 }
-# What lies directly under these is named by the account, and a property may be called anything.
+# The keys directly below these are chosen by the account: a property can have any name.
 _NAMING = ("/properties", "/$defs", "/definitions", "/dependentSchemas", "/patternProperties")
 _TRIALS: tuple[JSONValue, ...] = (None, {}, [], "", 0, True)
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Return what keeps the schema from being used: it is checked whole, so that no sample finds it broken."""
+    """Yield the problems of the schema, which is validated completely when it is saved."""
     schema = settings.get("schema")
     if isinstance(schema, Mapping):
         yield from schema_problems(schema, f"{pointer}/schema")
 
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
-    """Read the text as JSON and hold it to the schema. What is reported names keys of the schema only."""
+    """Parse the text as JSON and validate it. Reported paths contain keys of the schema only."""
     text = subject(settings, sample)
     if len(text) > MAX_CHARS:
         raise CannotScore("input_too_long", f"The text is longer than {MAX_CHARS} characters.")
@@ -59,10 +59,10 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
 
 
 def schema_problems(schema: Settings, pointer: str, *, n_steps: int = MAX_STEPS) -> Iterator[SettingsProblem]:
-    """Return what keeps a schema from being used: its size, what is not JSON Schema, patterns, references that lead away.
+    """Yield the problems that prevent a schema from being used.
 
-    `pointer` is where the schema stands. Whatever passes can be held to any value in bounded time, and to an empty one
-    in `n_steps`.
+    These are its size, invalid JSON Schema, invalid patterns, and external references. `pointer` is the location of the
+    schema. A schema without problems can be applied to any value in bounded time, and to an empty one in `n_steps`.
     """
     nodes = list(_walk(dict(schema), pointer, 0))
     if len(nodes) > MAX_SCHEMA_NODES or any(depth > MAX_SCHEMA_DEPTH for _, _, depth in nodes):
@@ -106,7 +106,6 @@ def _parts(root: Settings, schema: dict[str, JSONValue], pointer: str) -> Iterat
 
 
 def _patterns(schema: JSONValue, pointer: str) -> Iterator[tuple[str, str]]:
-    """Yield the patterns of one part of a schema, with where they stand."""
     if not isinstance(schema, dict):
         return
     pattern, of_names = schema.get("pattern"), schema.get("patternProperties")

@@ -1,7 +1,7 @@
-"""JSON Schema over values that nobody vouches for, by schemas that an account wrote: bounded, and never a request.
+"""JSON Schema validation of untrusted values by schemas of an account: bounded, and without network access.
 
-Drafts 2020-12 and 7, by jsonschema. Its patterns run on RE2 instead of Python's `re`, its references stay within the
-schema, and every keyword that is applied counts against a budget, so that references cannot multiply without end.
+Supports drafts 2020-12 and 7, by jsonschema. Patterns run on RE2 instead of Python's `re`, references are restricted to
+the schema itself, and every applied keyword counts against a budget, so that references cannot multiply without limit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _steps: ContextVar[list[int]] = ContextVar("steps")
 
 
 class Breach(NamedTuple):
-    """Where a value breaks a schema: the path to what came, and the keyword that it breaks with what that says."""
+    """A violation of a schema: the path within the value, the violated keyword, and the message."""
 
     path: Path
     keyword: str
@@ -78,7 +78,7 @@ def _validator(schema: Settings) -> Any:
     kind = _kinds()[is_draft_7(schema)]
     # By `$schema` a part that refers to the whole would be handed to the library's own class, with its own patterns.
     bare = {name: value for name, value in schema.items() if name != "$schema"}
-    # An empty registry has no way to fetch anything; jsonschema's own default would ask the network.
+    # An empty registry cannot fetch anything; jsonschema's own default would access the network.
     return kind(bare, registry=Registry())
 
 

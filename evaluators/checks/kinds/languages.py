@@ -15,7 +15,7 @@ SCHEMA = object_schema({**COMMON, "value": {"type": "string", "minLength": 2, "m
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Return what is neither a language that can be told nor an input whose language is meant."""
+    """Yield a problem if the value is neither a supported language nor a reference to an input."""
     value = str(settings["value"])
     if sole_token(value) is not None:
         yield from template_problems(value, f"{pointer}/value")
@@ -27,7 +27,7 @@ def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
 
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
-    """Compare languages. Raises CannotScore("unsupported_language") where one of them cannot be told."""
+    """Compare languages. Raises CannotScore("unsupported_language") if one of them cannot be detected."""
     value = str(settings["value"])
     wanted = value
     if (name := sole_token(value)) is not None:

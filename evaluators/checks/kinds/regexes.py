@@ -33,7 +33,7 @@ SCHEMA = object_schema(
     required=["pattern"],
 )
 _surrogate = re.compile("[\ud800-\udfff]")
-# \C is one byte, and half a character has no place in a text.
+# \C matches one byte, and part of a character is not valid in a text.
 _single_byte = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Return whether the text holds what the pattern describes. Raises OverBudget, as all of these."""
+    """Return whether the text contains a match. Raises OverBudget, as all these methods do."""
     return bool(_bounded(lambda compiled, text: compiled.search(text) is not None, pattern, text))
 
 

@@ -22,12 +22,11 @@ SCHEMA = object_schema(
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
-    """Return what keeps the value from being filled."""
     yield from template_problems(_value(settings), f"{pointer}/value")
 
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
-    """Compare with the value, which is the gold answer unless the check says otherwise."""
+    """Compare with the value, which defaults to the gold answer."""
     metric, threshold = str(settings["metric"]), float(str(settings["pass_threshold"]))
     value = measure_similarity(metric, subject(settings, sample), filled(_value(settings), sample))
     passed = value >= threshold

@@ -48,7 +48,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     operation, text = str(settings["operation"]), subject(settings, sample)
     if operation == "length":
         return _length(settings, text)
-    # One at a time: each may be longer than the sample.
+    # Lazily, because each text can be longer than the sample.
     wanted = (filled(template, sample) for _, template in _texts(settings, ""))
     ignore_case = settings.get("ignore_case") is True or operation == "ilike"
     if operation in ("eq", "ne"):

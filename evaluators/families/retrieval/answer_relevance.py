@@ -1,4 +1,4 @@
-"""Answer relevance: does the output answer what was asked, right or wrong?"""
+"""Answer relevance: whether the output answers the question, rightly or wrongly."""
 
 from __future__ import annotations
 
@@ -117,9 +117,9 @@ class AnswerRelevance(Family):
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score by model and words; silence, a repeated question and a refusal score 0, and ask no model.
+        """Score by model and words; an empty output, a repeated question and a refusal score 0 without the model.
 
-        Raises CannotScore("unsupported_language") for text in a language that it cannot read.
+        Raises CannotScore("unsupported_language") for a text in an unsupported language.
         """
         threshold = threshold_of(settings, _default_threshold(settings))
         question = sample.input or ""
@@ -141,7 +141,7 @@ class AnswerRelevance(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
+        """Query a judge; if there is nothing to evaluate, return the score of `score`."""
         question = sample.input or ""
         if _says_nothing(question, _without_echo(sample.output or "", question)):
             return self.score(sample, settings, explain=explain)
@@ -171,7 +171,7 @@ def _says_nothing(question: str, output: str) -> str | None:
 
 
 def _without_echo(output: str, question: str) -> str:
-    """Leave the sentences out that repeat the question word by word: they are near to it and say nothing."""
+    """Remove sentences that repeat the question word for word: they are similar to it and contain no answer."""
     asked = split_words(question)
     if not asked or not set(asked).issubset(split_words(output)):
         return output
@@ -180,7 +180,10 @@ def _without_echo(output: str, question: str) -> str:
 
 
 def _declines(output: str) -> bool:
-    """Return whether the output as a whole declines: a turn ("but ...") brings an answer, unless it declines once more."""
+    """Return whether the output as a whole declines.
+
+    A contrast ("but ...") introduces an answer, unless that part also declines.
+    """
     found = [(span, find_refusal(output, span)) for span in split_sentences(output)]
     refusals = [refusal for _, refusal in found if refusal is not None]
     if not refusals or _turns(output, refusals[-1][1]):

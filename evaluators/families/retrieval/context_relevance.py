@@ -1,4 +1,4 @@
-"""Context relevance: do the retrieved contexts speak of what was asked?"""
+"""Context relevance: whether the retrieved contexts are about the question."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ class ContextRelevance(Family):
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score the nearest passage. No words to compare score 0, and ask no model.
+        """Score the nearest passage. A sample without words to compare scores 0 without the model.
 
-        Raises CannotScore("unsupported_language") for text in a language that it cannot read.
+        Raises CannotScore("unsupported_language") for a text in an unsupported language.
         """
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         question, contexts = sample.input or "", sample.context_texts
@@ -117,7 +117,7 @@ class ContextRelevance(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
+        """Query a judge; if there is nothing to evaluate, return the score of `score`."""
         if _nothing_to_compare(sample.input or "", sample.context_texts):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)

@@ -1,4 +1,4 @@
-"""Context sufficiency: do the retrieved contexts hold what the answer needs?"""
+"""Context sufficiency: whether the retrieved contexts contain what the answer needs."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _BY_JUDGE = EvaluatorSpec(
 
 
 class ContextSufficiency(Family):
-    """Score whether the contexts hold the gold answer; without one, whether a passage of them speaks to the question.
+    """Score whether the contexts contain the gold answer; without one, whether a passage addresses the question.
 
-    With a gold answer words are compared and no model is asked; without one, a small model of English is.
+    With a gold answer, words are compared without a model; without one, a small English model is used.
     """
 
     name = "retrieval-context-sufficiency"
@@ -124,9 +124,9 @@ class ContextSufficiency(Family):
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score the gold answer's support or, without one, the question's. Without words to compare, the score is 0.
 
-        A bare yes or no stands in any context or in none: the question is scored then.
+        A plain yes or no cannot be located in a context: the question is scored instead.
 
-        Raises CannotScore("unsupported_language") for a language that it cannot read where the question is scored.
+        Raises CannotScore("unsupported_language") if the question is scored and its language is not supported.
         """
         question, contexts = sample.input or "", sample.context_texts
         golds = [gold for gold in sample.gold_texts if says_something(gold)]
@@ -148,14 +148,14 @@ class ContextSufficiency(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
+        """Query a judge; if there is nothing to evaluate, return the score of `score`."""
         if not any(map(has_words, sample.context_texts)) or not has_words(sample.input or ""):
             return self.score(sample, settings, explain=explain)
         threshold = _threshold(settings, with_gold=any(map(has_words, sample.gold_texts)))
         return await judge_sufficiency(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
-        """Return the line that the sample is held to: without a gold answer it is another."""
+        """Return the threshold for the sample; it differs for samples without a gold answer."""
         return _threshold(settings, with_gold=has_words(sample.gold or ""))
 
     def warm_up(self) -> None:

@@ -62,10 +62,10 @@ _BY_JUDGE = EvaluatorSpec(
 
 
 class Hallucination(Family):
-    """Score how far the output is supported by the words, numbers and names of the contexts, or ask a judge.
+    """Score how far the words, numbers and names of the contexts support the output, or query a judge.
 
-    Without the judge no model is asked, and what is set for judges is ignored. The evaluator's `variant` says which
-    version compares the words; judges leave what they cannot be asked about to the first.
+    The word comparison does not use a model and ignores the settings of judges. The evaluator's `variant` selects the
+    version of the word comparison; judges use the first version for samples that they cannot evaluate.
     """
 
     name = "retrieval-hallucination"
@@ -150,7 +150,7 @@ class Hallucination(Family):
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Ask a judge about every claim; without an output or a context there is nothing to ask, and words decide."""
+        """Query a judge about every claim; without an output or a context, compare words instead."""
         if not (sample.output or "").strip() or not any(map(str.strip, sample.context_texts)):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)

@@ -1,1 +1,1 @@
-"""What judges are asked, by kind: claims, requirements, relevance, criteria in plain words, graders, personal data."""
+"""Judge questions by kind: claims, requirements, relevance, criteria in plain words, graders, and personal data."""

@@ -28,7 +28,7 @@ async def judged_by_criteria(
     explain: bool,
     attachments: Sequence[Attached] = (),
 ) -> Score:
-    """Ask whether the data meet a task's criteria. Spans are the quotes in `output` of the checks that are not met."""
+    """Judge whether the data meet a task's criteria. Spans are the quotes in `output` of the checks that are unmet."""
     asked = question(
         prompt_id,
         task=task,

@@ -1,4 +1,4 @@
-"""Hallucination by a judge that decides every sentence: what it leaves out it is asked for again, and never passes."""
+"""Hallucination by a judge that must decide every sentence: omitted sentences are requested again and never pass."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ asks."""
 async def judge_covered_claims(
     sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
 ) -> Score:
-    """Score as `judge_claims`, but only from an answer that decides every sentence which claims something.
+    """Score as `judge_claims` does, but only from an answer that decides every sentence with a claim.
 
-    A claim without a quote that stands in a context is not supported, unless the profile sets `on_unverified` to
-    `flag`. Spans are the passages that are not supported, or their sentences where the judge did not copy them right.
+    A claim whose quote does not occur in a context is not supported, unless the profile sets `on_unverified` to `flag`.
+    Spans are the unsupported passages, or their sentences where the judge did not copy them exactly.
     """
     output, contexts = sample.output or "", sample.context_texts
     sentences = sentences_to_decide(output, sample.input or "")

@@ -1,4 +1,4 @@
-"""Ask what OpenAI's score_model and label_model graders ask: the account's messages, with the sample filled in."""
+"""Run OpenAI's score_model and label_model graders: the account's messages, with the sample filled in."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ JSON object of the requested form and nothing else."""
 
 
 class GraderAsker:
-    """Ask a model for the grades of one sample, one after the other."""
+    """Query a model for the grades of one sample, sequentially."""
 
     def __init__(self, gateway: JudgeGateway, settings: Settings) -> None:
-        """Ask `gateway`; what a grader says about its model goes over the profile's settings."""
+        """Query `gateway`; a grader's model settings override those of the profile."""
         self._gateway = gateway
         self._settings = settings
         self.answers: list[Answer] = []
 
     async def ask_all(self, graders: Sequence[ModelGrader]) -> dict[ModelGrader, float]:
-        """Return what is said to each; equal ones are asked once."""
+        """Return the grade from each grader; equal graders are queried once."""
         return {grader: await self.ask(grader) for grader in dict.fromkeys(graders)}
 
     async def ask(self, grader: ModelGrader) -> float:
@@ -41,9 +41,9 @@ class GraderAsker:
 
 
 def grader_question(grader: ModelGrader) -> Question:
-    """Write a grader's messages as one question: what its system says above, what its user says below.
+    """Write a grader's messages as one question, with the system messages first and the user messages after them.
 
-    The data stand where the account's template puts them, without marks of ours; only the boundary is kept out.
+    The data appear where the account's template puts them, without our markers; only the boundary is excluded.
     """
     low, high = grader.range
     verdict: dict[str, JSONValue] = (

@@ -10,7 +10,7 @@ from evaluators.judging.readings import spent
 async def moderated(
     sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
 ) -> Score:
-    """Score 1 minus the highest chance of any category; `extra` holds all of them, and what the endpoint would flag."""
+    """Score 1 minus the highest category probability; `extra` has all of them, and the endpoint's own flags."""
     found = await gateway.moderate(sample.output or "", settings)
     used = spent([found.provenance])
     if not found.categories:

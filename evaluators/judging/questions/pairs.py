@@ -1,4 +1,4 @@
-"""Which of two answers is better: asked in both orders, as judges like what they are shown first."""
+"""Compare two answers in both orders, since judges tend to prefer the one that they see first."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Which of them is shown first says nothing about them, and neither does their len
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What the judge says in one order. `value` is the output's share of the win."""
+    """The judge's decision in one order. `value` is 1 for a win of the output, 0 for a loss, or a value in between."""
 
     winner: str
     value: float
@@ -49,10 +49,11 @@ class _Judged:
 async def judge_pair(
     sample: Sample, settings: Settings, gateway: JudgeGateway, *, criteria: str, threshold: float, explain: bool
 ) -> Score:
-    """Score 1 where the output wins against the baseline in both orders, 0 where it loses in both, else 0.5.
+    """Score 1 if the output wins against the baseline in both orders, 0 if it loses in both, else 0.5.
 
-    With `score_from` `logprobs` the score is the output's mean chance to win, half of a tie's included, where the
-    endpoint tells chances in both orders. Of answers that are the same or blank the judge is not asked.
+    With `score_from` set to `logprobs`, the score is the output's mean probability of winning, with a tie counted as
+    half, if the endpoint returns probabilities in both orders. The judge is not queried about identical or blank
+    answers.
     """
     if (decided := _undisputed(sample)) is not None:
         return _unasked(*decided, threshold=threshold, explain=explain)
@@ -73,7 +74,7 @@ async def judge_pair(
 
 
 def _undisputed(sample: Sample) -> tuple[str, str] | None:
-    """Return the winner and the reason where there is nothing to ask."""
+    """Return the winner and the reason if the judge does not have to decide."""
     texts = {OUTPUT: (sample.output or "").strip(), BASELINE: (sample.baseline_output or "").strip()}
     if texts[OUTPUT] == texts[BASELINE]:
         return TIE, "The two answers are the same."
@@ -132,7 +133,7 @@ def _read(answer: Answer, roles: Roles) -> _Judged:
 
 
 def _value(judged: Sequence[_Judged], settings: Settings) -> tuple[float, dict[str, JSONValue]]:
-    """Return the score and what `extra` says of it. Chances count where both orders have them: else one would."""
+    """Return the score and its `extra` fields. Probabilities are used only if both orders have them."""
     orders: list[JSONValue] = [one.as_json(roles) for one, roles in zip(judged, ORDERS, strict=True)]
     stated: dict[str, JSONValue] = {
         "winner": _winner(judged),

@@ -26,7 +26,7 @@ who are spoken of as such do not count. Use no other types than these: """
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a judge found: kinds and where they stand. `n_dropped` passages that it named do not stand in the output."""
+    """The judge's findings: kinds and spans. `n_dropped` counts reported passages that do not occur in the output."""
 
     found: tuple[tuple[str, Span], ...]
     n_dropped: int
@@ -36,16 +36,16 @@ class Extracted:
 async def extract_personal_data(
     output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway
 ) -> Extracted:
-    """Ask for personal data of these kinds. A passage counts wherever the output holds it; its text is not kept."""
+    """Query the judge for personal data of these kinds. Every occurrence in the output counts; text is not stored."""
     answer = await gateway.ask(_question("personal-data/1", output, kinds, settings, None), settings)
     return _extracted(answer, partial(occurrences, text=output))
 
 
 async def find_personal_data(output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway) -> Extracted:
-    """Ask as `extract_personal_data`, but believe the judge that there is something where it names something.
+    """Query as `extract_personal_data` does, but treat every reported passage as evidence of personal data.
 
-    A passage counts whatever its case, the script of its digits, and the marks between them. Where none of the named
-    ones stands in the output, the judge is asked once more; then the answer is `bad_output`, and no pass.
+    Passages match regardless of case, digit script, and the marks between letters and digits. If none of the reported
+    passages occurs in the output, the judge is queried once more; after that, the result is `bad_output`, not a pass.
     """
     find = _finder(output)
     asked = _question("personal-data/2", output, kinds, settings, lambda answer: _lacks(answer, find))
@@ -88,7 +88,7 @@ def _extracted(answer: Answer, find: Callable[[str], Iterator[Span]]) -> Extract
     found: set[tuple[str, Span]] = set()
     n_dropped = 0
     for entry in read_objects(answer.data, "entities"):
-        # One letter named as a piece stands everywhere, and no more than the first so many are shown.
+        # A one-letter quote occurs everywhere, and only the first MAX_FOUND findings are displayed.
         spans = list(islice(find(read_text(entry, "quote")), MAX_FOUND))
         n_dropped += not spans
         found |= {(read_text(entry, "type"), span) for span in spans}

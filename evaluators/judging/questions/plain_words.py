@@ -64,7 +64,7 @@ CRITERIA_SETTINGS: dict[str, JSONValue] = {
 
 
 def criteria_problems(settings: Settings) -> list[SettingsProblem]:
-    """Return what is wrong with a profile of criteria: their words, the rubric or labels, and how to ask."""
+    """Return the problems of a criteria profile: the criteria, the rubric or labels, and the judge settings."""
     if problems := settings_problems(settings, object_schema(CRITERIA_SETTINGS)):
         return problems
     if not str(settings.get("pass_criteria", "")).strip():
@@ -79,7 +79,7 @@ def criteria_fields(settings: Settings) -> tuple[Field, ...]:
 
 
 async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool) -> Score:
-    """Ask whether a sample meets the criteria; one without anything to judge is decided by `blank_output` alone."""
+    """Judge whether a sample meets the criteria; `blank_output` alone decides a sample with nothing to judge."""
     attached = _shown_attachments(sample, settings)
     subject = _subject(sample, criteria_fields(settings))
     if not subject.strip() and not attached:

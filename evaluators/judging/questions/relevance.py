@@ -75,9 +75,9 @@ async def judge_answer_relevance(
 async def judge_sufficiency(
     sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
 ) -> Score:
-    """Score whether the contexts are enough to answer the input, and hold the gold answer where one was sent.
+    """Score whether the contexts suffice to answer the input, and contain the gold answer if one was sent.
 
-    The output is not shown: it would tell the judge an answer, and this asks what the contexts tell.
+    The output is not sent to the judge: it would reveal an answer, and the question is what the contexts provide.
     """
     contexts = sample.context_texts
     golds = tuple(gold for gold in sample.gold_texts if gold.strip())
@@ -154,7 +154,7 @@ class _Grade:
 
 
 def _grade(context: str, answer: Answer, settings: Settings) -> _Grade:
-    """Read a grade; a context that is quoted with words that it does not have helps nobody."""
+    """Read a grade; the profile can cap it at UNVERIFIED_AT_MOST if its quote is not in the context."""
     fails, quote = fails_unverified(settings), read_text(answer.data, "quote")
     stated = read_number(answer.data, "grade", high=HIGHEST_GRADE)
     found = Quotable([context], loosely=fails).holds(quote) if quote.strip() else None

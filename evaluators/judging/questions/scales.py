@@ -47,7 +47,7 @@ RUBRIC: JSONValue = {
 
 
 class Scale:
-    """What the settings say about the verdict: at most one of `labels` and `rubric`."""
+    """The verdict's scale from the settings: at most one of `labels` and `rubric`."""
 
     def __init__(self, settings: Settings) -> None:
         """Take settings that `scale_problems` has let through."""
@@ -66,7 +66,7 @@ class Scale:
         return answer_schema({"checks": {**CHECKS, "minItems": 1} if isinstance(CHECKS, dict) else CHECKS, **verdict})
 
     def weighed(self) -> Weighed | None:
-        """Name the verdict and what it may be, where the settings want its chances."""
+        """Return the verdict field and its options if the settings request their probabilities."""
         if not self._is_weighed:
             return None
         if self.labels:
@@ -88,10 +88,10 @@ class Scale:
     def read(
         self, data: Mapping[str, JSONValue], share_met: float, chances: Mapping[str, float] | None = None
     ) -> tuple[float, str | None, dict[str, JSONValue]]:
-        """Return the score from 0 to 1, the label, and what `extra` says of it.
+        """Return the score from 0 to 1, the label, and the `extra` fields.
 
-        A plain score counts at most as much as the share of the checks that are met, so that a number alone, however
-        it came about, does not lift what the checks deny.
+        A plain score is capped at the proportion of checks that are met, so that the number alone cannot contradict the
+        checks.
         """
         told: dict[str, JSONValue] = {"chances": dict(chances)} if chances else {}
         if self.labels:
@@ -139,7 +139,7 @@ def _entries(settings: Settings, name: str) -> list[Mapping[str, JSONValue]]:
 
 
 def _mean(values: Sequence[float], chances: Mapping[str, float] | None, said: float) -> float:
-    """Return the mean of the options' values by their chances, both in one order; without chances what was said."""
+    """Return the mean of the values weighted by the probabilities (same order), or the stated value without them."""
     if chances is None:
         return said
     return sum(value * chance for value, chance in zip(values, chances.values(), strict=True))

@@ -71,7 +71,7 @@ def addresses_in(reading: PlainText) -> Iterator[Span]:
     for start, end in find_first_addresses(text):
         unit = _UNIT_BEHIND.match(text, end)
         yield start, unit.end() if unit else end
-    # Each of these holds a number, and a search of the whole text would take as long as all other kinds together.
+    # Every match contains a number, and searching the complete text would take as long as all other kinds together.
     for start, end in stretches([found.span() for found in _NUMBER.finditer(text)], _AROUND, _AROUND):
         for pattern in (_UNIT, _POSTCODE, *_COUNTRIES):
             for found in pattern.finditer(text, start, end):

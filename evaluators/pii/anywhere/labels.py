@@ -1,7 +1,7 @@
 """Words that announce a number, in the languages of nine scripts.
 
-Scripts without spaces have no word borders, so their words stand anywhere; others begin at one. Stems stand for the
-forms of a word.
+Scripts without spaces lack word boundaries, so their words match anywhere; others match only at the start of a word.
+Stems cover the inflected forms of a word.
 """
 
 # Look-alike characters are what stands here.
@@ -34,7 +34,7 @@ CARD = _labels(
     r"|kartı\w{0,4}|kart(?:a|y|ę)\b|thẻ\b|карт\w{0,6}|оплат\w{1,6}|κάρτα\w{0,2}|πληρωμ\w{1,3}",
     "بطاق فيزا الدفع כרטיס אשראי कार्ड भुगतान 卡 カード クレジット 支付 付款 支払 카드 결제 บัตร ชำระ",
 )
-# A number that is called so is no card, though every tenth of them has a right last digit.
+# A number with one of these labels is not a card, although every tenth passes the check digit.
 NOT_CARD = re.compile(
     r"(?i)(?:\b(?:orders?|invoice|tracking|imei|iccid|isbn|ean|upc|barcode|ref(?:erence)?|ticket|transaction|parcel"
     r"|serial|meter|case|booking|receipt|timestamp)\b|订单|訂單|单号|單號|运单|注文|伝票|주문|송장)[^0-9\n]{0,16}$"
@@ -48,7 +48,7 @@ PHONE = _labels(
     " 电话 電話 手机 手機 致电 致電 拨打 撥打 联系 聯絡 座机 传真 傳真 热线 携帯 ケータイ 連絡先 ファックス"
     " 전화 휴대폰 핸드폰 연락 팩스 โทร มือถือ เบอร์",
 )
-# What numbers beside these words are, unless a word for a telephone stands between.
+# Labels of numbers other than telephones, unless a word for a telephone comes in between.
 NOT_PHONE = re.compile(
     r"(?i)(?:\b(?:orders?|invoice|tracking|parcel|account|customer|member|ticket|reference|serial|imei|qq|id"
     r"|заказ\w{0,3}|сч[её]т\w{0,2})\b\W{0,3}(?:no|nr|number|id|code)?"
@@ -96,7 +96,7 @@ def stretches(spans: Sequence[Span], before: int, behind: int) -> list[Span]:
 
 
 class Announced:
-    """Where a label stands near numbers, looked for once: a text may hold thousands of them."""
+    """The positions of a label near numbers, computed once because a text can contain thousands of numbers."""
 
     def __init__(self, label: re.Pattern[str], text: str, numbers: Sequence[Span]) -> None:
         self._text = text
@@ -105,7 +105,7 @@ class Announced:
         self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
 
     def near(self, start: int, end: int) -> bool:
-        """Return whether a label stands before a number, in its sentence, or close behind it."""
+        """Return whether a label precedes a number in its sentence or follows it closely."""
         before, behind = self.end_before(start), bisect_left(self._starts, end)
         if before is not None and not _SENTENCE_END.search(self._text, before, start):
             return True

@@ -15,7 +15,7 @@ from evaluators.pii.reading import PlainText
 _BEGIN = r"(?<![A-Za-z0-9.])(?<![0-9]-)"
 _END = r"(?![A-Za-z0-9]|[-.][0-9])"
 
-# Groups of any length: whoever types a number parts it as they like.
+# Groups of any length, since users group digits as they like.
 _LONG_NUMBER = re.compile(_BEGIN + r"[0-9](?:[ .\-/]{0,2}[0-9]){11,24}" + _END)
 # Few other numbers are written in four groups of four; issuers of 35... use more than their registered range.
 _CARD_SHAPE = re.compile(_BEGIN + r"(?:[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}|35[0-9]{14})" + _END)
@@ -30,7 +30,7 @@ _IDENTITY = re.compile(
 )
 _AFTER_LABEL = 20
 _MIN_DIGITS = 6
-# What stands between a label and its number ends a sentence, or says that a date follows.
+# Text between a label and its number that ends a sentence or announces a date.
 _PARTED = re.compile(r"(?i)[。!?\n]|\.\s|\b(?:expir\w*|valid|until|since|issued|date|born)\b|期限|有效期|만료|유효")
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}[-/. ][01]?[0-9][-/. ][0-3]?[0-9]|[0-3]?[0-9][-/. ][0-3]?[0-9][-/. ](?:19|20)?[0-9]{2}\b"
@@ -98,7 +98,6 @@ def _is_other(reading: PlainText, start: int) -> bool:
 
 
 def _called(label: re.Pattern[str], spans: Sequence[Span], reading: PlainText) -> Iterator[Span]:
-    """Yield the spans that a label stands near."""
     announced = Announced(label, reading.labels, spans)
     for start, end in spans:
         if announced.near(start, end):
@@ -106,7 +105,7 @@ def _called(label: re.Pattern[str], spans: Sequence[Span], reading: PlainText) -
 
 
 def _after(label: re.Pattern[str], number: re.Pattern[str], reading: PlainText) -> Iterator[Span]:
-    """Yield the numbers that stand right behind a label, with at most a word or two between."""
+    """Yield the numbers directly after a label, with at most a word or two in between."""
     spans = [found.span() for found in number.finditer(reading.digits) if _n_digits(found[0]) >= _MIN_DIGITS]
     announced = Announced(label, reading.labels, spans)
     for start, end in spans:

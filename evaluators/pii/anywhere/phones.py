@@ -1,4 +1,4 @@
-"""Telephone numbers: the earlier rules beside any script, labels in many languages, and mobiles of East Asia."""
+"""Telephone numbers: the earlier rules in any script, labels in many languages, and East Asian mobile numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _announced(reading: PlainText) -> Iterator[Span]:
 
 
 def _in_brackets(candidates: Sequence[re.Match[str]]) -> Iterator[Span]:
-    """Yield numbers with a country code whose plus stands behind a bracket: "(+44 20 7946 0018)"."""
+    """Yield numbers with a country code whose plus follows a bracket: "(+44 20 7946 0018)"."""
     bracketed = [found for found in candidates if found[0].startswith("(+")]
     for found in bracketed[:MAX_LOOKUPS]:
         if is_in_a_plan(re.sub("[()]", "", found[0]), ()):

@@ -23,7 +23,7 @@ _SPELLED = re.compile(
 
 
 def emails_in(reading: PlainText) -> Iterator[Span]:
-    """Yield addresses in Latin letters first: those in other scripts cannot be told from a sentence around them."""
+    """Yield addresses in Latin letters first; those in other scripts cannot be separated from the sentence."""
     latin = [*first.find_emails(reading.digits), *(found.span() for found in _SPELLED.finditer(reading.digits))]
     yield from latin
     if not reading.words.isascii():
@@ -33,7 +33,7 @@ def emails_in(reading: PlainText) -> Iterator[Span]:
 
 
 def ip_addresses_in(reading: PlainText) -> Iterator[Span]:
-    """Yield addresses of machines, unless a word in another language says that releases are counted."""
+    """Yield IP addresses, unless a word in another language marks the number as a version."""
     for start, end in first.find_ip_addresses(reading.digits):
         if not labels.VERSION.search(reading.labels[max(start - 24, 0) : start]):
             yield start, end

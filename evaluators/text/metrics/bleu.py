@@ -20,11 +20,11 @@ class Bleu:
 
 
 def sentence_bleu(output: str, golds: Sequence[str]) -> Bleu:
-    """Score one answer against gold answers, all of them together, as references.
+    """Score one answer against gold answers, using all of them together as references.
 
     4-grams, 13a tokens, brevity penalty, exponential smoothing.
-    Equals `sacrebleu.sentence_bleu` divided by 100. Texts shorter than four tokens use the orders they have. Of a text
-    without tokens the library says 0 whatever the gold answers; here it agrees with the same one.
+    Equals `sacrebleu.sentence_bleu` divided by 100. Texts shorter than four tokens use the orders they have. For a text
+    without tokens the library returns 0 regardless of the gold answers; here it matches an identical gold answer.
     """
     from sacrebleu.metrics.bleu import BLEU
 

@@ -8,10 +8,10 @@ from evaluators.text.metrics.overlap import same_text
 
 
 def sentence_chrf(output: str, golds: Sequence[str]) -> float:
-    """Score shared runs of one to six characters, recall weighing twice: 0 to 1, any script, spaces not counted.
+    """Score shared runs of one to six characters, with recall weighted twice: 0 to 1, any script, spaces ignored.
 
-    Equals `sacrebleu.sentence_chrf` divided by 100 (Popović, 2015), but two texts without characters agree, of which
-    the library says 0. Of several gold answers the nearest counts, as the library has it.
+    Equals `sacrebleu.sentence_chrf` divided by 100 (Popović, 2015), except that two texts without characters match, for
+    which the library returns 0. Of several gold answers the nearest counts, as in the library.
     """
     if not output.strip() and any(same_text(output, gold) for gold in golds):
         return 1.0

@@ -7,11 +7,11 @@ from evaluators.text.tokens import part_unspaced
 
 
 def contained(output: str, gold: str) -> bool:
-    """Return whether the normalised gold answer stands in the normalised output as whole words.
+    """Return whether the normalised gold answer occurs in the normalised output as complete words.
 
-    "5" is in "it is 5." and neither in "15", "5.5" nor "-5"; "art" is not in "party". Marks between words may join
-    them (U.S. is us) or part them (Paris/London); either reading will do. Scripts without spaces have no words, so any
-    place counts. An answer of nothing is only in an output of nothing.
+    "5" is in "it is 5." but not in "15", "5.5" or "-5"; "art" is not in "party". Marks between words can join them
+    (U.S. is us) or separate them (Paris/London); either reading is accepted. Scripts without spaces lack word
+    boundaries, so any position counts. An empty answer only occurs in an empty output.
     """
     return any(_has_words(normal(output), normal(gold)) for normal in (normalise_answer, normalise_words))
 

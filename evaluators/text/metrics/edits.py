@@ -25,8 +25,8 @@ def levenshtein_ratio(output: str, gold: str) -> float | None:
 def fuzzy_ratio(output: str, gold: str) -> float | None:
     """Return rapidfuzz's weighted ratio, 0 to 1, of lower-cased texts without punctuation; None when too long.
 
-    It forgives word order and, for texts of very different lengths, looks for the shorter inside the longer. Two texts
-    of punctuation alone are the same or not at all; the library says 0.
+    It ignores word order and, for texts of very different lengths, looks for the shorter inside the longer. Two texts
+    of punctuation alone score 1 if they are equal, else 0; the library returns 0.
     """
     from rapidfuzz import fuzz, utils
 

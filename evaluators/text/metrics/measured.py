@@ -23,7 +23,7 @@ MAX_EMBEDDED = 100
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A metric's value, the start of a sentence that says why, and its parts."""
+    """A metric's value, the beginning of a sentence that explains it, and its parts."""
 
     value: float
     because: str
@@ -38,7 +38,7 @@ def one_by_one(each: Iterable[Each]) -> Iterator[Each]:
 
 
 def too_long(detail: str) -> CannotScore:
-    """Decline work that has no bound."""
+    """Return the error for input whose processing time is unbounded."""
     return CannotScore("input_too_long", detail)
 
 

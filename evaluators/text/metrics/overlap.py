@@ -34,10 +34,10 @@ NONE = Overlap(0.0, 0.0, 0.0)
 
 
 def same_text(output: str, gold: str) -> bool:
-    """Return whether two texts are the same, blanks around them aside.
+    """Return whether two texts are equal, ignoring surrounding whitespace.
 
-    Every metric of texts goes by this where neither side has anything that it counts: an unanswerable question to which
-    nothing was said is answered rightly, as SQuAD 2.0 has it.
+    Every text metric falls back to this if neither side has anything that it counts: an empty answer to an unanswerable
+    question is correct, as in SQuAD 2.0.
     """
     return output.strip() == gold.strip()
 
@@ -56,7 +56,7 @@ def overlap(n_common: int, n_output: int, n_gold: int) -> Overlap:
 
 
 def squad_exact(output: str, gold: str) -> float:
-    """Say 1.0 when both are the same under SQuAD's normal form, else 0.0."""
+    """Return 1.0 if both are equal in SQuAD's normal form, else 0.0."""
     return float(squad_normalise(output) == squad_normalise(gold))
 
 
@@ -94,8 +94,8 @@ def rouge_l(output: list[str], gold: list[str]) -> Overlap | None:
 def lcs_length(left: list[str], right: list[str]) -> int:
     """Count the tokens of the longest common subsequence, one machine word of cells at a time.
 
-    Bit-parallel dynamic programming over Python's big integers (Hyyrö, 2004): a row of the table is one integer,
-    whose zero bits mark where the row steps up.
+    Bit-parallel dynamic programming over Python's big integers (Hyyrö, 2004): a row of the table is one integer, whose
+    zero bits mark where the row steps up.
     """
     left, right, n_edges = _trim(left, right)
     shared = set(left) & set(right)

@@ -11,12 +11,11 @@ SCOPES = (ANY, CONTEXT, DOCUMENT)
 
 
 def in_scope(said: AnswerText, golds: Sequence[AnswerText], scope: str) -> list[int]:
-    """Return the indexes of the gold answers that the answer `said` may be compared with.
+    """Return the indexes of the gold answers that the answer `said` can be compared with.
 
-    `document`: the same document. `context`: the characters overlap, and the documents are the same where both have
-    one. The names are those of Haystack 1.x, where the context is the passage around an answer. Gold answers without
-    the fields that the scope needs are left out. Raises CannotScore("missing_input") where the output lacks them, or
-    every gold answer does.
+    `document`: the same document. `context`: the characters overlap, and the documents are equal if both have one. The
+    names are those of Haystack 1.x, where the context is the passage around an answer. Gold answers without the fields
+    that the scope needs are skipped. Raises CannotScore("missing_input") if the output or every gold answer lacks them.
     """
     if scope == ANY:
         return list(range(len(golds)))

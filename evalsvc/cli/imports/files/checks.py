@@ -1,4 +1,4 @@
-"""What the service would refuse in a row, said before anything is sent. Its limits stand in docs/api/evaluate.md."""
+"""Check rows against the limits of the service before anything is sent. See docs/api/evaluate.md for the limits."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _n_chars(value: object) -> int:
 
 
 def check_json(row: Mapping[str, object], most_bytes: int) -> None:
-    """Raise Broken where a row is too large, too deep, or holds what cannot be stored."""
+    """Raise InvalidRecord if a row is too large, too deep, or contains values that cannot be stored."""
     text = json.dumps(row, ensure_ascii=False)
     n_bytes = len(text.encode())
     if n_bytes > most_bytes:

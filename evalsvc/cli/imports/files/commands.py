@@ -32,7 +32,7 @@ def _send_to(*, target: Transport, intake: Intake, wish: Wish, report: Report) -
     send_all(intake, wish, report, target)
 
 
-# A check of files needs no service, so that the address and the key are asked for no earlier than here.
+# Checking files needs no service, so the address and the key are required only here.
 _send: Callable[..., None] = target_options(_send_to)
 
 

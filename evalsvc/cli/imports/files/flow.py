@@ -23,7 +23,7 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a caller wants of an import."""
+    """The options of an import."""
 
     paths: Sequence[Path]
     belongs: Belongs
@@ -48,7 +48,7 @@ def check_files(source: Source, wish: Wish, staging: Staging, report: Report) ->
 
 
 def _refuse(intake: Intake, wish: Wish, report: Report) -> None:
-    """Stop where something is wrong, unless broken records may be left out."""
+    """Raise Refused if there are faults, unless invalid records can be skipped."""
     if not intake.n_faults or (wish.skip_broken and not intake.is_fatal):
         return
     if report.as_json:
@@ -85,7 +85,7 @@ def told(intake: Intake, wish: Wish) -> dict[str, object]:
 def send_all(intake: Intake, wish: Wish, report: Report, target: Transport) -> None:
     """Send what has been checked, and tell what became of it. Raises Incomplete where the service refuses a row."""
     staging = intake.staging
-    # A dataset is all or nothing and the first call that writes: a key that may not is told before anything is kept.
+    # Datasets are all or nothing and written first: a key without write access fails before anything is stored.
     datasets = _send_datasets(staging, target)
     with report.progress("scores sent", staging.count("scores")) as advance:
         n_kept, refused = _send_scores(intake, target, advance)

@@ -28,7 +28,7 @@ class FileShape:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A product that people come from. `fields` says what its files call the fields of a row of the service."""
+    """A product that people migrate from. `fields` maps the service's row fields to their names in its files."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class FoundScore:
 
 @dataclass(frozen=True, slots=True)
 class Belongs:
-    """Where what comes in belongs, as the caller says it."""
+    """Where imported data belongs, as given by the caller."""
 
     app: str
     project: str | None = None
@@ -152,7 +152,7 @@ class Intake:
         self._count(self.staging.add_score(log_id, _filled(row), score.refs, record.place))
 
     def log_id(self, key: str) -> str:
-        """Return the name under which the service keeps a score once."""
+        """Return the id under which the service stores a score only once."""
         return f"{self.source.name}:{key}"
 
     def add_texts(

@@ -76,7 +76,7 @@ def _add_score(values: Values, record: FileRecord, intake: Intake) -> None:
 
 
 def _subject(values: Values) -> tuple[str | None, str | None]:
-    """Return the trace and the observation that a score is of; the third version of the API says it in one object."""
+    """Return the trace and the observation of a score; version 3 of the API nests them in one object."""
     subject = read_object(values, "subject")
     kind, id = subject.get("kind"), as_text(subject.get("id"))
     if kind == "observation":
@@ -85,7 +85,7 @@ def _subject(values: Values) -> tuple[str | None, str | None]:
 
 
 def _verdict(values: Values) -> tuple[float | None, bool | None, str | None]:
-    """Return a score, whether it is a pass, and its text, as its type says."""
+    """Return a score, whether it is a pass, and its text, according to its type."""
     name, type_name = pick(values, "dataType", "data_type")
     if type_name == "NUMERIC":
         return read_number(values, "value"), None, None
@@ -105,7 +105,7 @@ def _label(values: Values) -> str | None:
 
 
 def _number_of_category(values: Values) -> float | None:
-    """Return the number that a config gives a category. Without a config Langfuse writes 0, which is no score."""
+    """Return the number that a config assigns to a category. Without a config Langfuse writes 0, which is ignored."""
     has_number = not isinstance(values.get("value"), str) or {"stringValue", "string_value"} & values.keys()
     return read_number(values, "value") if has_number and pick(values, "configId", "config_id")[1] else None
 

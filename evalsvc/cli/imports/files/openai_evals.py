@@ -97,7 +97,7 @@ def _sampled(data: Values) -> dict[str, object]:
 
 
 def _matched(data: Values) -> dict[str, object]:
-    """Return what a match says of its texts; the input is in the event of the sampling."""
+    """Return the texts of a match event; the input is in the sampling event."""
     expected = data.get("expected")
     golds = [text for one in expected if (text := as_text(one))] if isinstance(expected, list) else None
     texts = {
@@ -137,7 +137,7 @@ def _take_result(i: int, result: Values, about: Values, record: FileRecord, inta
         key=f"{about['output_item_id']}:{i}:{name}",
         evaluator=name,
         score=number,
-        # A grader that failed says `passed: false` and no score: that is no verdict, and must not count as 0.
+        # A failed grader reports `passed: false` without a score: that is not a verdict, and must not count as 0.
         passed=None if number is None else passed,
         created_at=read_moment(record.values, "created_at"),
         sample_id=field_text(record.values, "datasource_item_id"),

@@ -44,7 +44,7 @@ def take_annotation(record: FileRecord, intake: Intake) -> None:
 
 
 def _result(values: Values) -> Values:
-    """Return what an annotation says: the API has it in an object, the data frame in columns."""
+    """Return an annotation's result: the API has it in an object, the data frame in columns."""
     flat = {name: values[f"result.{name}"] for name in PARTS if f"result.{name}" in values}
     return {**flat, **read_object(values, "result")}
 
@@ -67,7 +67,7 @@ def take_evaluation(record: FileRecord, intake: Intake) -> None:
 
 
 def _add(values: Values, score: FoundScore, record: FileRecord, intake: Intake) -> None:
-    """Add what the fields of an annotation say to a score, and take it in."""
+    """Set a score from the fields of an annotation, and add it to the intake."""
     score.score = read_number(values, "score")
     score.text = field_text(values, "label")
     score.explanation = field_text(values, "explanation")
@@ -81,7 +81,7 @@ def _add(values: Values, score: FoundScore, record: FileRecord, intake: Intake) 
 
 
 def take_span(record: FileRecord, intake: Intake) -> None:
-    """Take the texts of a span in, and the evaluations that stand beside it as columns."""
+    """Add the texts of a span, and the evaluations in its columns."""
     values = {**record.values, **read_object(record.values, "context")}
     id = read_name(values, *SPAN)
     texts = {
@@ -98,7 +98,7 @@ def take_span(record: FileRecord, intake: Intake) -> None:
 
 
 def _beside(values: Values) -> dict[str, dict[str, object]]:
-    """Return the evaluations that columns such as `eval.Toxicity.score` hold, by name."""
+    """Return the evaluations in columns such as `eval.Toxicity.score`, by name."""
     found: dict[str, dict[str, object]] = {}
     for column, value in values.items():
         if match := _wide.fullmatch(column):
@@ -174,7 +174,7 @@ def take_run(record: FileRecord, intake: Intake) -> None:
 
 
 def _annotations(values: Values) -> list[Values]:
-    """Return what is said about a run: a list in JSON, columns such as `annotation_exact_score` in CSV."""
+    """Return the annotations of a run: a list in JSON, columns such as `annotation_exact_score` in CSV."""
     listed = values.get("annotations")
     if isinstance(listed, list):
         return [one for one in listed if isinstance(one, dict)]

@@ -20,7 +20,7 @@ FOREIGN = {b"PAR1": "Parquet", b"PK\x03\x04": "a zip file", b"SQLite": "a databa
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """An object of a file, and what the file says about all of them."""
+    """An object of a file, with the members that apply to all objects of the file."""
 
     place: Place
     values: Values
@@ -54,7 +54,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _head(path: Path) -> bytes:
-    """Return the first line that is not blank, as far as an item may be long."""
+    """Return the first line that is not blank, up to the maximum length of an item."""
     with _open(path) as stream:
         while line := stream.readline(MAX_ITEM):
             if text := line.removeprefix(BOM).strip():

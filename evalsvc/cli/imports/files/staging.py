@@ -1,4 +1,4 @@
-"""What files hold, on disk until all of it is checked, in a file without a name: a killed command leaves none."""
+"""Disk storage for records until all files are checked. The file is unnamed, so that a killed command leaves none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAME = {
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A row as it is sent, and where its score and its texts stand."""
+    """A row as it is sent, and the places of its score and its texts in the files."""
 
     row: JsonRow
     place: Place
@@ -41,7 +41,7 @@ class Staging:
     """Scores, the texts that they are of, and examples of datasets, each under its own key."""
 
     def __init__(self) -> None:
-        # SQLite unlinks a database without a name as soon as it is opened, and keeps two megabytes of it in memory.
+        # SQLite unlinks an unnamed database as soon as it is opened, and caches two megabytes of it in memory.
         self._db = sqlite3.connect("", isolation_level=None)
         self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {TABLES}")
 
@@ -50,9 +50,9 @@ class Staging:
         self._db.close()
 
     def add_score(self, key: str, row: Mapping[str, object], refs: Sequence[str], place: Place) -> bool:
-        """Add a score, and say whether it is new. `refs` are the keys of its texts, the best first.
+        """Add a score, and return whether it is new. `refs` are the keys of its texts, the best first.
 
-        Raises Broken where another score has the key. Without a verdict it is only counted.
+        Raises InvalidRecord if another score has the key. A score without a verdict is only counted.
         """
         is_empty = not {"score_raw", "pass", "text_output"} & row.keys()
         body = _body(row)
@@ -63,7 +63,7 @@ class Staging:
         return added.rowcount == 1 or self._same("scores", (key,), body)
 
     def add_texts(self, key: str, texts: Mapping[str, object], place: Place, *, is_first_enough: bool = False) -> bool:
-        """Add the texts of a trace, a span or a sample, and say whether they are new. Raises Broken as above."""
+        """Add the texts of a trace, span or sample, and return whether they are new. Raises InvalidRecord as above."""
         body = _body(texts)
         added = self._db.execute(
             "INSERT OR IGNORE INTO texts (key, body, file, line) VALUES (?, ?, ?, ?)",
@@ -72,7 +72,7 @@ class Staging:
         return added.rowcount == 1 or is_first_enough or self._same("texts", (key,), body)
 
     def add_example(self, dataset: str, key: str, example: Mapping[str, object], place: Place) -> bool:
-        """Add an example of a dataset, and say whether it is new. Raises Broken as above."""
+        """Add an example of a dataset, and return whether it is new. Raises InvalidRecord as above."""
         body = _body(example)
         added = self._db.execute(
             "INSERT OR IGNORE INTO examples (dataset, key, body, file, line) VALUES (?, ?, ?, ?, ?)",
@@ -104,7 +104,6 @@ class Staging:
         return "{}", None
 
     def place_of(self, key: str) -> Place:
-        """Return where a score stands."""
         return Place(*self._db.execute("SELECT file, line FROM scores WHERE key = ?", (key,)).fetchone())
 
     def leave_out(self, key: str) -> None:

@@ -14,7 +14,7 @@ JSON_LINES = "application/x-ndjson"
 
 
 def send_dataset(target: Transport, name: str, staging: Staging) -> dict[str, object]:
-    """Upload a dataset, and say what became of it. Examples that a version has already are not kept twice."""
+    """Upload a dataset and return the result. Examples that a version already has are not stored twice."""
     id = find_dataset(target, name)
     with tempfile.TemporaryFile() as file:
         for example in staging.examples(name):

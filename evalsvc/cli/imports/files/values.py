@@ -1,4 +1,4 @@
-"""Values of a record as what they should be. What they are not is said by the name that the file has for the field."""
+"""Parse the values of a record. Errors use the field names of the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MILLISECONDS_FROM = 1e11
 
 
 class Broken(Exception):
-    """A record cannot be used; says which field of it, and why."""
+    """A record cannot be used; carries the field and the reason."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(field, reason)
@@ -89,7 +89,7 @@ def read_name(values: Values, *names: str) -> str:
 
 
 def read_number(values: Values, *names: str) -> float | None:
-    """Return a number, also one that a CSV file has as text; NaN is no number."""
+    """Return a number, also from text as in CSV; NaN counts as missing."""
     name, value = pick(values, *names)
     if value is None:
         return None
@@ -115,7 +115,7 @@ def read_flag(values: Values, *names: str) -> bool | None:
 
 
 def read_moment(values: Values, *names: str) -> str | None:
-    """Return a time as ISO 8601 in UTC, which it is where it says nothing else."""
+    """Return a time as ISO 8601 in UTC, which is assumed if the time has no offset."""
     name, value = pick(values, *names)
     if value is None:
         return None
@@ -135,7 +135,7 @@ def _moment(value: object) -> datetime:
 
 
 def read_object(values: Values, *names: str) -> dict[str, object]:
-    """Return an object, also one that a CSV file has as JSON. Anything else is kept under the field's name."""
+    """Return an object, also from JSON text as in CSV. Any other value is stored under the field's name."""
     name, value = pick(values, *names)
     if isinstance(value, str):
         value = parse_if_json(value)
@@ -145,7 +145,7 @@ def read_object(values: Values, *names: str) -> dict[str, object]:
 
 
 def parse_if_json(text: str) -> object:
-    """Return what a text that holds a JSON object or list holds; else the text."""
+    """Parse a text that contains a JSON object or list; return any other text unchanged."""
     if text[:1] not in ("{", "["):
         return text
     try:

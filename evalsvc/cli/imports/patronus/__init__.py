@@ -1,1 +1,1 @@
-"""Bring along what an account of Patronus holds: read by its API, oldest first, and kept once however often it runs."""
+"""Import the data of a Patronus account: read through its API, oldest first, and stored once however often it runs."""

@@ -30,13 +30,13 @@ NO_VERDICT = "it has no score, no verdict and no text"
 
 
 class Evaluations:
-    """Brings the evaluations of a stretch of time along; each is known by its old id, and kept once."""
+    """Imports the evaluations of a time range; each is identified by its old id, and stored once."""
 
     def __init__(self, old: OldService, target: Transport, outcome: ImportOutcome, places: Places) -> None:
         self._old, self._target, self._outcome, self._places = old, target, outcome, places
 
     def bring(self, stretch: Stretch, rows: Sequence[JsonObject]) -> None:
-        """Keep what is not here yet of a stretch."""
+        """Store the evaluations of a time range that are missing here."""
         here = {origin: row for row in kept_here(self._target, stretch) if (origin := old_id_of(row))}
         missing = [row for row in rows if str(row["id"]) not in here and self._has_verdict(row)]
         texts = self._old.texts(sorted({str(row["log_id"]) for row in missing if row.get("log_id")}))
@@ -58,7 +58,7 @@ class Evaluations:
         return False
 
     def _mark(self, rows: Sequence[JsonObject], new: Mapping[str, str], here: Mapping[str, JsonObject]) -> None:
-        """Return what people have found of a verdict, where nobody has said it here."""
+        """Copy feedback on verdicts, unless feedback exists here."""
         for row in rows:
             id = str(row["id"])
             there = here.get(id)

@@ -1,4 +1,4 @@
-"""Labels: what people have said by annotation criteria. In the old service they are evaluations, too."""
+"""Import of annotation labels. The old service stores them as evaluations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Said = tuple[str, str, str]
 
 
 class Labels:
-    """Brings labels along. What was said here since by the same criteria about the same thing stays."""
+    """Imports labels. A label that already exists here for the same criteria and target is retained."""
 
     def __init__(self, target: Transport, outcome: ImportOutcome, criteria: Mapping[str, JsonObject]) -> None:
         self._target, self._outcome, self._criteria = target, outcome, criteria
@@ -26,7 +26,7 @@ class Labels:
         }
 
     def bring(self, rows: Sequence[JsonObject]) -> None:
-        """Keep what is not here yet, in the order of the rows."""
+        """Import the labels that do not exist here yet, in the order of the rows."""
         for row in rows:
             criteria = self._criteria.get(str(row.get("annotation_criteria_id")))
             of = next(_things(row), None)
@@ -51,7 +51,7 @@ class Labels:
 
 
 def _things(row: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield what a label may be of, the nearest first. Tracing that is switched off names an id of zeros."""
+    """Yield the possible targets of a label, most specific first. Disabled tracing is recorded as an all-zero ID."""
     for kind in ("log", "span", "trace"):
         reference = str(row.get(f"{kind}_id") or "")
         if reference.strip("0-"):

@@ -11,7 +11,10 @@ SHOWN = 20
 
 @dataclass(slots=True)
 class ImportOutcome:
-    """Counts by kind: what the old service has (`found`), what is new here (`kept`), what was here (`there`)."""
+    """Counts by kind.
+
+    `found` counts the rows of the old service, `kept` the newly imported rows, and `there` the rows that existed here.
+    """
 
     found: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)

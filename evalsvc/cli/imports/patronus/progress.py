@@ -19,7 +19,10 @@ class Bookmark:
     done_until: datetime | None = None
 
     def move(self, to: datetime) -> None:
-        """Say that everything before this is done; a process that is killed leaves the old file or the new one."""
+        """Record that everything before this time is imported.
+
+        The file is replaced atomically: a killed process leaves either the old file or the new one.
+        """
         self.done_until = to
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_name(f"{self.path.name}.part")

@@ -1,4 +1,4 @@
-"""Count both sides anew: how many evaluations and labels there are by evaluator and criteria, there and here."""
+"""Compare both services: count the evaluations and labels by evaluator and criteria on each side."""
 
 from __future__ import annotations
 

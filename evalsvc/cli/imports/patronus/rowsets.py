@@ -15,7 +15,7 @@ DATASETS = "/v1/datasets"
 
 
 def bring_datasets(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> None:
-    """Upload each dataset; one whose name is here gets a version, unless it has these rows already."""
+    """Upload each dataset. If the name exists here, add a version, unless a version with these rows exists."""
     theirs = list(old.listed(DATASETS, "datasets"))
     outcome.found["datasets"] += len(theirs)
     if is_dry:
@@ -39,7 +39,7 @@ def bring_datasets(old: OldService, target: Transport, outcome: ImportOutcome, *
 
 
 def _upload(target: Transport, dataset: JsonObject, rows: Sequence[JsonObject], here: str | None) -> bool:
-    """Upload rows, and say whether they are new."""
+    """Upload rows and return whether they are new."""
     content = "\n".join(json.dumps(_example(row), ensure_ascii=False) for row in rows).encode()
     files = {"file": ("rows.jsonl", content, "application/jsonl")}
     if here is not None:

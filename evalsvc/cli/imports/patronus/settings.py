@@ -67,7 +67,7 @@ def _bring_revisions(
 
 
 def _is_within(wanted: object, given: object) -> bool:
-    """Return whether settings hold these ones; a service may add its defaults."""
+    """Return whether the actual settings include the requested ones; a service might have added its defaults."""
     if isinstance(wanted, dict) and isinstance(given, dict):
         return all(name in given and given[name] == value for name, value in wanted.items())
     return not wanted or wanted == given

@@ -1,4 +1,7 @@
-"""The service that people come from, read through its API. It may be slow, answer 500 now and then, or be away."""
+"""Reader of the service to import from, through its API.
+
+The service can be slow, return occasional 500 errors, or be temporarily unavailable.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class OldService:
         return sorted(rows, key=in_order)
 
     def texts(self, log_ids: Sequence[str]) -> dict[str, JsonObject]:
-        """Return what was judged, by log: the bodies of those logs that are there and hold an object."""
+        """Return the evaluated samples by log ID: the bodies of the existing logs that contain an object."""
         found: dict[str, JsonObject] = {}
         for start in range(0, len(log_ids), LOGS_AT_ONCE):
             filters = [{"field": "log_id", "op": "in", "value": list(log_ids[start : start + LOGS_AT_ONCE])}]
@@ -79,7 +82,7 @@ class OldService:
             return []
 
     def _asked(self, ask: Callable[[], Answer]) -> Answer:
-        """Ask until there is an answer, through outages: what is read takes hours, and must not end for a minute."""
+        """Repeat a request through outages: an import takes hours and must survive an outage of a minute."""
         ends = time.monotonic() + self._patience_seconds
         while True:
             try:

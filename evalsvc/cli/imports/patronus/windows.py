@@ -34,7 +34,7 @@ class Stretch:
         return Stretch(self.start, middle), Stretch(middle, self.end)
 
     def parts(self, length: timedelta) -> Iterator[Stretch]:
-        """Yield stretches of this length, oldest first; the last one may be shorter."""
+        """Yield consecutive ranges of this length, oldest first; the last one can be shorter."""
         start = self.start
         while start < self.end:
             end = min(start + length, self.end)

@@ -40,7 +40,7 @@ HEAD = ("id", "created_at", "actor", "who", "action", "target", "detail")
 
 @dataclass(frozen=True, slots=True)
 class AskedAudit:
-    """What the address asks for, and what is wrong with it."""
+    """The filters in the address, with their errors."""
 
     actor: str
     action: str

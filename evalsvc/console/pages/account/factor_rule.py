@@ -23,7 +23,7 @@ MOST_NAMED = 50
 
 @dataclass(frozen=True, slots=True)
 class FactorRule:
-    """What the page says of the rule."""
+    """The second-factor rule as the page displays it."""
 
     is_required: bool
     n_without: int
@@ -38,7 +38,7 @@ class FactorRule:
 
 
 def shown_rule(account: Account) -> FactorRule:
-    """Return the rule, and who has no second factor yet."""
+    """Return the rule, with the members that have not set up a second factor yet."""
     rows = list_without_factor(account=account)
     named = list(rows.values_list("user__email", flat=True)[:MOST_NAMED])
     n_without = len(named) if len(named) < MOST_NAMED else rows.count()
@@ -55,7 +55,7 @@ def factor_text(member: Member) -> str:
 @require_POST
 @console_page(role=ADMIN, write=ADMIN)
 def factor_rule_page(request: PageRequest) -> HttpResponse:
-    """Ask a second factor of everybody; or no more, once the account's name was typed."""
+    """Require a second factor of all members; or stop requiring it, once the account's name is typed."""
     if request.POST.get("required") == "yes":
         _require(request)
     elif not is_confirmed(request, request.visitor.account.name):

@@ -1,4 +1,4 @@
-"""An invitation is made and withdrawn by an admin, and accepted by whoever holds its link."""
+"""Invitations: an admin creates and withdraws them, and their links let people join."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OVER = "It was accepted or withdrawn, it is over, or the link is not whole. Whoe
 @require_http_methods(["GET", "POST"])
 @console_page(role=ADMIN, write=ADMIN, once=LINK_ONCE)
 def invite_page(request: PageRequest) -> HttpResponse:
-    """Ask whom to invite, and show the link in the answer, which is the only place where it ever stands."""
+    """Show the invitation form; the response to it is the only page that displays the link."""
     errors: dict[str, str] = {}
     if request.method == "POST":
         try:
@@ -93,9 +93,9 @@ def withdrawal_page(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @with_library
 def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
-    """Let whoever holds the link join: with the sign-in that they have, or with a password that they choose.
+    """Let a person with the link join, with their existing sign-in or with a new password.
 
-    Looking changes nothing: programs that read mail open links too.
+    GET requests change nothing, because programs that read mail open links too.
     """
     try:
         invited = find_invitation(token=token, address=caller_ip(request), now=timezone.now())
@@ -105,7 +105,7 @@ def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
     except Problem as problem:
         answer = console_problem(request, problem)
     add_never_cache_headers(answer)
-    # The address holds the token. `no-referrer` would also hide the origin that the check against forgery asks for.
+    # The address contains the token. `no-referrer` would also hide the origin, which the CSRF check requires.
     answer.headers["Referrer-Policy"] = "strict-origin"
     return answer
 

@@ -53,7 +53,7 @@ KEY_ONCE = shown_before("The key", "If nobody has copied it, revoke it and issue
 @require_safe
 @console_page(role=ADMIN)
 def keys_page(request: PageRequest) -> HttpResponse:
-    """List the account's keys, newest first; those that are revoked only when they are asked for."""
+    """List the account's keys, newest first; revoked keys only on request."""
     rows = list_keys(account=request.visitor.account)
     if choice(request, "state", ("all",), "") != "all":
         rows = rows.filter(revoked_at=None)
@@ -87,7 +87,7 @@ def _row(key: Any, now: datetime) -> TableRow:
 @require_http_methods(["GET", "POST"])
 @console_page(role=ADMIN, write=ADMIN, once=KEY_ONCE)
 def new_key_page(request: PageRequest) -> HttpResponse:
-    """Ask for a new key's name, and show the key in the answer, which is the only place where it ever stands."""
+    """Show the form of a new key; the response to it is the only page that displays the key."""
     errors: dict[str, str] = {}
     if request.method == "POST":
         try:

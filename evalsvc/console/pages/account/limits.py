@@ -1,4 +1,4 @@
-"""/console/limits: what the account may use and has used, how long it keeps what, its choice, and its end."""
+"""/console/limits: limits with their usage, retention periods, refusal of calls that cannot run, and deletion."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSALS = (("", "answers null, with the reason"), ("refused", "is refused (422)
 @require_safe
 @console_page()
 def limits_page(request: PageRequest) -> HttpResponse:
-    """Show limits with their use, sizes, and how long everything is kept."""
+    """Show the limits with their usage, the size limits and the retention periods."""
     account = request.visitor.account
     chosen = "refused" if account.refuse_unrunnable else ""
     context = {
@@ -84,7 +84,7 @@ def _kept(account: Account) -> Sequence[TableRow]:
 
 
 def days_text(days: int) -> str:
-    """Return in words for how long something is kept."""
+    """Return a retention period in words."""
     return "for ever" if days == 0 else "1 day" if days == 1 else f"{number_text(days)} days"
 
 

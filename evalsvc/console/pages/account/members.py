@@ -82,7 +82,7 @@ def _row(member: Member, own_id: int, now: datetime) -> TableRow:
 def _invitation_row(one: Any, now: datetime) -> TableRow:
     is_over = one.expires_at <= now
     ends = element("span", "over", class_="badge warn") if is_over else moment_markup(one.expires_at, now)
-    # The form stands above the table, and holds the token against forgery.
+    # The form is above the table; it contains the CSRF token.
     withdraw = element(
         "button",
         "Withdraw",

@@ -1,4 +1,4 @@
-"""Lists of rows whose ids grow with time: a part of them, and where the next one begins."""
+"""Pagination of rows by ID, newest first."""
 
 from __future__ import annotations
 

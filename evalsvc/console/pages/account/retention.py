@@ -1,4 +1,4 @@
-"""/console/limits/retention: another rule is tried, what it takes is shown, and it holds once the name was typed."""
+"""/console/limits/retention: preview what a new rule deletes, and apply it once the account's name is typed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Rule = Mapping[str, int | None]
 @require_http_methods(["GET", "POST"])
 @console_page(role=ADMIN, write=ADMIN)
 def retention_page(request: PageRequest) -> HttpResponse:
-    """Show what a rule of so many days takes; keep it once it was confirmed."""
+    """Show what a rule would delete; apply it once it is confirmed."""
     visitor = request.visitor
     sent = request.POST or request.GET
     rule, errors = _rule(sent) if TEXTS in sent or SCORES in sent else (None, {})

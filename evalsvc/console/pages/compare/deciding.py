@@ -1,4 +1,4 @@
-"""A gate from a comparison, asked of the two configs that are compared."""
+"""Gates that are created from a comparison of two configs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalsvc.rest.problems import Problem
 @require_POST
 @console_page(role=EDITOR, once=SENT_TWICE)
 def gate_from_here(request: PageRequest) -> HttpResponse:
-    """Decide about the first config against the second, and show what came of it beside the comparison."""
+    """Decide about the first config against the second, and show the result next to the comparison."""
     visitor = request.visitor
     back = safe_next(request, reverse("console_compare"))
     try:

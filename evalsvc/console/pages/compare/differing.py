@@ -1,4 +1,4 @@
-"""Two texts beside each other: the words that only one of them has are marked."""
+"""Diff of two texts, side by side: the words that occur in only one of them are marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels in place: what a person says about an answer while they compare."""
+"""Labels for answers, assigned while comparing configs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Type = AnnotationCriteria.Type
 
 
 def criteria_for_answers(account: Account) -> list[AnnotationCriteria]:
-    """Return the criteria that can be asked of an answer."""
+    """Return the criteria that apply to answers."""
     rows = list_criteria(account=account)[:MOST_CRITERIA]
     return [row for row in rows if not row.resource_types or LOG in row.resource_types]
 
@@ -44,7 +44,7 @@ def chosen_criteria(request: PageRequest, found: Sequence[AnnotationCriteria]) -
 @require_POST
 @console_page(role=EDITOR)
 def keep_label_here(request: PageRequest) -> HttpResponse:
-    """Keep what a person says about one answer."""
+    """Save a label for one answer."""
     visitor = request.visitor
     text = request.POST.get("output", "")
     output, key = get_output(account=visitor.account, id=int(text) if is_bigint(text) else 0)

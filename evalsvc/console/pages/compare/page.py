@@ -30,7 +30,7 @@ MOST_PLANS = 30
 
 @console_page()
 def compare_page(request: PageRequest) -> HttpResponse:
-    """Compare two configs; without them, ask for them."""
+    """Compare two configs, or let the visitor choose them."""
     account = request.visitor.account
     try:
         chosen = chosen_of(request, account)
@@ -103,7 +103,7 @@ def _pages(request: PageRequest, chosen: Chosen, has_more: bool) -> dict[str, st
 
 
 def _fields(request: PageRequest, chosen: Chosen) -> list[FormField]:
-    """Return what can be chosen about the page; what the address says otherwise is kept."""
+    """Return the fields that control the page; hidden fields retain the other parameters of the address."""
     first = chosen.first
     fields = [
         FormField("a", "", "hidden", value=str(first.config.pk)),

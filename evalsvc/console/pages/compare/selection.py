@@ -1,4 +1,4 @@
-"""What a comparison's address chooses: two configs, a metric, which examples, what stands beside them."""
+"""The selection in the address of a comparison: two configs, a metric, the examples, and further configs."""
 
 from __future__ import annotations
 

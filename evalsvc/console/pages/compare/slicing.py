@@ -63,7 +63,7 @@ def slice_rows(request: PageRequest, chosen: Chosen) -> SliceTable:
 
 
 def _why_without(found: Mapping[str, Any] | None) -> str:
-    """Return why there is no difference, or no interval of it; nothing where there is one."""
+    """Return why the difference or its interval is missing; an empty text where both exist."""
     if found is None:
         return "nothing scored in both"
     if found["lower"] is not None or found["upper"] is not None:

@@ -1,4 +1,4 @@
-"""A comparison in words that a reader decides by: better, worse, may be chance, or why there is no verdict."""
+"""The verdict of a comparison in words: better, worse, inconclusive, or the reason why it is missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WARNINGS = {
 
 @dataclass(frozen=True, slots=True)
 class WordedVerdict:
-    """What a comparison says, first of all in words."""
+    """The result of a comparison, first of all in words."""
 
     tone: str
     says: str

@@ -18,11 +18,11 @@ from evalsvc.judges.services import delete_connection, note_test, revise_connect
 from evalsvc.tenancy.scope import account_scope
 
 
-# The call waits for another server, and no transaction may be open for so long.
+# The call waits for another server; no transaction should stay open for that long.
 @require_POST
 @console_page(scoped=False)
 def test_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
-    """Make one tiny call within the connection's limits, and say what came of it."""
+    """Make one minimal call within the connection's limits, and show its result."""
     visitor = request.visitor
     with account_scope(visitor.account.pk):
         row = get_connection(account=visitor.account, id=id)

@@ -74,7 +74,7 @@ def _row(one: ConnectionStanding, now: datetime) -> TableRow:
 @require_safe
 @console_page()
 def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
-    """Show how a connection stands, what fails and why, and what can be done."""
+    """Show the status of a connection, its failures with their causes, and what to do about them."""
     visitor = request.visitor
     row = get_connection(account=visitor.account, id=id)
     (one,) = standings_of([row], now=visitor.now)

@@ -1,4 +1,4 @@
-"""How a connection stands, in words, and what to do about what fails."""
+"""Texts about the status of a connection, and remedies for its failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAID = {
 
 
 def state_words(one: ConnectionStanding) -> tuple[str, str]:
-    """Return how a connection stands in a word, and its tone."""
+    """Return the status of a connection as a short label, with its tone."""
     if not one.connection.is_enabled:
         return "off", ""
     if one.failed_with is not None:
@@ -63,7 +63,7 @@ def spent_words(one: ConnectionStanding) -> str:
 
 
 def failed_words(health: ConnectionHealth | None) -> str:
-    """Return how many calls of the day failed, by code; all are counted, so there is no interval."""
+    """Return how many calls of the day failed, by code. Every call is counted, so an interval is not needed."""
     if health is None:
         return "not known"
     if not health.n_calls:
@@ -76,7 +76,7 @@ def failed_words(health: ConnectionHealth | None) -> str:
 
 
 def time_words(health: ConnectionHealth | None) -> str:
-    """Say within which time half of the calls end, and 95 of 100."""
+    """Return the times within which 50 % and 95 % of the calls end."""
     if health is None or health.p50_ms is None or health.p95_ms is None:
         return "—"
     return f"half within {_time(health.p50_ms)}, 95 % within {_time(health.p95_ms)}"

@@ -123,7 +123,7 @@ def shown_change(change: Change) -> dict[str, Any]:
 def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Change an example, take it out, or add one: each makes the next version; versions themselves never change."""
     account, key = request.visitor.account, request.GET.get("key")
-    # Of a form that was sent, the version that it shows: the example may be gone from the newest.
+    # For a submitted form, the version that it was opened on: the newest one might not contain the example any more.
     version = get_version(account=account, dataset_id=id, number=_form_number(request) or None)
     example = get_example(account=account, version=version, key=key) if key is not None else None
     if request.method == "GET":
@@ -162,7 +162,8 @@ def _form(
         account = request.visitor.account
         newest = get_version(account=account, dataset_id=version.dataset_id)
         is_gone = example is not None and not has_example(account=account, version=newest, key=example.key)
-        # Sent again, the form is of the newest version, as its reader knows now; not where its example is gone.
+        # Submitted again, the form applies to the newest version, which is displayed now, unless the example was
+        # deleted there.
         version = version if is_gone else newest
         context |= {"before": before, "newest": newest, "is_gone": is_gone}
     context |= {
@@ -203,7 +204,7 @@ def _edit(post: Mapping[str, Any], example: Example | None) -> Edit:
 
 
 def _said(name: str, text: str, example: Example | None) -> Any:
-    """Read a field: a text as it is, unless the field held, or must hold, something else."""
+    """Parse a field: text as it is, unless the field contained, or must contain, another type."""
     text = text.replace("\r\n", "\n")
     if not text.strip():
         return None

@@ -40,7 +40,7 @@ RESULTS = (("", "any"), ("pass", "passed"), ("fail", "failed"), ("error", "had a
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Where what is shown ends, so that a form keeps that and not what has come in since."""
+    """The end of the displayed samples, so that a form saves those and not samples that have arrived since."""
 
     newest: int | None
     """The latest evaluation that was found: ids come in the order in which rows do, also of what is sent late."""
@@ -51,7 +51,7 @@ class Until:
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def from_traffic(request: PageRequest) -> HttpResponse:
-    """Look for samples, show the first, and keep them."""
+    """Search for captured samples, show the first ones, and save them as examples."""
     account = request.visitor.account
     asked = {name: request.GET.get(name, "").strip() for name in ("app", "evaluator", "result", "period", "n")}
     until = _until(request)
@@ -98,7 +98,7 @@ def _limit(text: str) -> int:
 
 
 def filters_of(asked: Mapping[str, str], until: Until) -> list[dict[str, Any]]:
-    """Return what was asked for as filters of POST /v1/evaluations/search."""
+    """Return the query as filters of POST /v1/evaluations/search."""
     filters: list[dict[str, Any]] = []
     for name, column in (("app", "app"), ("evaluator", "evaluator_id")):
         if asked[name]:

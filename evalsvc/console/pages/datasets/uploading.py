@@ -1,4 +1,4 @@
-"""Upload a dataset or its next version: a file or pasted lines, looked at before they are kept, errors by line."""
+"""Upload a dataset or its next version, from a file or pasted lines, with a preview and errors by line."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class LabelForm:
 
 
 def label_forms(*, account: Account, row: Evaluation) -> list[LabelForm]:
-    """Return a form for each criteria that is asked of such things."""
+    """Return a form for each criteria that applies to the evaluation."""
     wanted = thing_of(row, None).kind
     rows = list_criteria(account=account)[:MAX_CRITERIA]
     asked = [one for one in rows if not one.resource_types or {wanted, "evaluation"} & set(one.resource_types)]
@@ -54,9 +54,9 @@ def question_for_evaluations(*, account: Account, row: Evaluation, actor: str) -
 
 
 def thing_of(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledThing:
-    """Return what is labelled: the log, whose label all its evaluations share, else this evaluation alone."""
+    """Return what a label applies to: the log, if all its evaluations share the label, else this evaluation."""
     if is_label(row) and "reference" in (details := row.details or {}):
-        # What is said of a label is said of what it is of.
+        # A label of a label applies to the target of the original label.
         return LabelledThing(details["resource_type"], details["reference"])
     may_log = criteria is None or not criteria.resource_types or "log" in criteria.resource_types
     if row.log_id and may_log:
@@ -65,7 +65,10 @@ def thing_of(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledTh
 
 
 def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str], actor: str) -> AnnotationCriteria:
-    """Keep what a form says. Raises what `read_label` does, and Invalid for what the criteria does not take."""
+    """Save the label in a form.
+
+    Raises what `read_label` raises, and Invalid for values that the criteria does not accept.
+    """
     wanted = read_uuid(sent.get("criteria", ""))
     criteria = next((one for one in list_criteria(account=account) if one.pk == wanted), None)
     if criteria is None:

@@ -45,7 +45,7 @@ class SampleText:
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A retrieved passage: its place, its id, and what the evaluator said of it."""
+    """A retrieved passage: its position, its ID, and the evaluator's score for it."""
 
     number: int
     body: SafeString
@@ -140,7 +140,7 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
 
 
 def _marks_note(marks: Sequence[TextMark], stretches: Sequence[tuple[int, int]]) -> str:
-    """Count marks as a reader sees them: what is said of a word within a marked sentence parts no sentence in three."""
+    """Count marks as readers see them: a marked word within a marked sentence does not split the sentence."""
     named = [(one.start, one.end) for one in marks if one.label]
     outside = [one for one in named if not any(start <= one[0] and one[1] <= end for start, end in stretches)]
     n = len(outside) + len(stretches)
@@ -181,7 +181,10 @@ def _sentences(output: str | None, extra: Mapping[str, Any]) -> list[SentenceSho
 
 
 def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
-    """Return whether something is wrong with a sentence that decides alone; rows of before tell it by their problems."""
+    """Return whether a sentence fails on its own.
+
+    Rows of earlier versions lack the flag and are checked by their problems.
+    """
     if isinstance(told := sentence.get("fails_alone"), bool):
         return told
     problems = extra.get("problems")
@@ -190,7 +193,7 @@ def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
 
 
 def prompts_of(*, account: Account, row: Evaluation) -> list[tuple[str, Question]]:
-    """Return the prompts that the evaluator asks with this revision; none where they are not known any more."""
+    """Return the prompts that the evaluator uses with this revision, or an empty list if they are not available."""
     profile = row.profile_name
     if profile and row.profile_revision is not None:
         profile = f"{profile}:{row.profile_revision}"

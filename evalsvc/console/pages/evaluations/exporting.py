@@ -24,10 +24,10 @@ TEXTS = ("input", "output")
 
 
 def csv_of(*, account: Account, asked: AskedFilters) -> Iterator[bytes]:
-    """Yield a header and the newest MAX_ROWS rows, part by part.
+    """Yield a header and the newest MAX_ROWS rows, in batches.
 
-    Each part has a transaction of its own, so that a slow reader holds no connection, and no more than a part of the
-    texts is held at a time.
+    Each batch has a transaction of its own, so that a slow reader does not occupy a connection, and at most one batch
+    of texts is in memory.
     """
     yield csv_line(HEAD)
     cursor, n = None, 0

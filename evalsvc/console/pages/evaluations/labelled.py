@@ -1,4 +1,4 @@
-"""What labels are of: the texts that people were shown, where they stand, and who said it."""
+"""Targets of labels: the texts that people saw, where they are displayed, and who labelled them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Texts = Mapping[int, "LabelledTexts"]
 
 @dataclass(frozen=True, slots=True)
 class LabelledTexts:
-    """What a label is of: its texts, whose they are in words, and the page that has it."""
+    """The target of a label: its texts, a description of their origin, and the page that displays them."""
 
     input: str | None
     output: str | None
@@ -45,12 +45,12 @@ class LabelledTexts:
 
 
 def is_label(row: Any) -> bool:
-    """Return whether a row is what somebody has said, and no evaluator's verdict."""
+    """Return whether a row is a label rather than an evaluator's verdict."""
     return bool(row.evaluation_type == Evaluation.Type.ANNOTATION)
 
 
 def texts_of_rows(account: Account, rows: Iterable[SampleRow]) -> Texts:
-    """Return the texts that the labels of a page are of, by the request that holds each."""
+    """Return the texts for the labels of a page, keyed by request ID."""
     labels = [row.verdicts[0] for row in rows if row.verdicts and is_label(row.verdicts[0])]
     found = texts_of_labels(account, labels)
     return {one.request_id: found[one.id] for one in labels if one.id in found}
@@ -70,7 +70,7 @@ def texts_of_labels(account: Account, labels: Collection[Any]) -> Texts:
 
 
 def subjects_of(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
-    """Return what a review may have asked about: the output or the evaluation, or any evaluation of the log."""
+    """Return the possible subjects of a label in reviews: the output, the evaluation, or those of the log."""
     details = label.details or {}
     if details.get("resource_type") == "evaluation":
         return [int(details["reference"])]
@@ -79,9 +79,10 @@ def subjects_of(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
 
 
 def who_labelled(account: Account, label: Evaluation, subjects: Sequence[int]) -> list[str]:
-    """Return who said it: those whose answers in reviews it sums up, or whoever labelled on a page; of programs nobody.
+    """Return who created a label: reviewers with answers in it, or the person who labelled on a page.
 
-    A label on a page leaves a line of the audit trail in the transaction that keeps it: its time is the label's.
+    Empty for programs. Labelling on a page writes an audit entry in the same transaction, so the entry's time is close
+    to the label's.
     """
     criteria = str((label.details or {}).get("annotation_criteria_id"))
     reviews = Review.objects.filter(account=account).order_by("-created_at").values_list("pk", flat=True)[:MOST_REVIEWS]
@@ -101,7 +102,7 @@ def who_labelled(account: Account, label: Evaluation, subjects: Sequence[int]) -
 
 
 def _without_links(account: Account, names: Sequence[str]) -> list[str]:
-    """Name whoever came by a link as the link is named, and whom a key has answered for as the key has named them."""
+    """Replace the IDs of links by their names, and reviewers reported by a key by the names that it gave."""
     ids = [name.removeprefix("link:") for name in names if name.startswith("link:")]
     rows = ReviewLink.objects.filter(account=account, pk__in=ids).values_list("pk", "name") if ids else ()
     known = {f"link:{id}": f"{name} (by a link)" for id, name in rows}

@@ -142,7 +142,10 @@ def _tags(account: Account) -> Options:
 
 
 def found_samples(account: Account, asked: AskedFilters, now: datetime, cursor: str | None) -> WordsPage:
-    """Search. A cursor of another list begins anew, as links are sent around and accounts are switched."""
+    """Search for samples.
+
+    A cursor of another list restarts at the first page, because links are shared and accounts are switched.
+    """
     try:
         return _found(account, asked, now, cursor)
     except Invalid as problem:
@@ -159,7 +162,7 @@ def _found(account: Account, asked: AskedFilters, now: datetime, cursor: str | N
 
 
 def count_in_span(account: Account, asked: AskedFilters) -> str:
-    """Return how many evaluations a span of a history holds; nothing where none is asked for."""
+    """Return how many evaluations are in the requested span of a history; an empty text if none is requested."""
     if not {"first", "last"} <= {*asked.values}:
         return ""
     condition = evaluation_condition(asked.filters)
@@ -170,7 +173,7 @@ def count_in_span(account: Account, asked: AskedFilters) -> str:
 
 
 def samples_table(found: SamplePage, now: datetime, labelled: Texts) -> PageTable:
-    """Return the table: a row for each sample; a label has no texts of its own, and shows what it is of."""
+    """Return the table, with a row for each sample; a label is shown with the texts of its target."""
     rows = [_row(row, now, labelled.get(row.request_id)) for row in found.rows]
     return PageTable("Evaluations, newest first", COLUMNS, rows, next_cursor=found.next_cursor, is_walked=True)
 

@@ -56,7 +56,10 @@ def search_address(row: SavedSearch) -> str:
 
 
 def saved_chips(visitor: Visitor, address: Mapping[str, str]) -> list[SavedChip]:
-    """Return what whoever looks may open, their own first; what is open now is among them however many there are."""
+    """Return the searches that the visitor can open, their own first.
+
+    The open one is always among them, despite the limit.
+    """
     chips = [_chip(row, visitor, address) for row in list_searches(account=visitor.account, user_id=visitor.user.pk)]
     chips.sort(key=lambda chip: (not chip.is_here, not chip.is_opened, chip.is_shared, chip.name))
     return sorted(chips[:MOST_CHIPS], key=lambda chip: (chip.is_shared, chip.name))
@@ -82,7 +85,7 @@ def _may_change(row: SavedSearch, visitor: Visitor) -> bool:
 
 
 def saved_rows(visitor: Visitor) -> list[SavedRow]:
-    """Return all that whoever looks may open, and what they may do with each."""
+    """Return all searches that the visitor can open, with the changes that they are allowed to make."""
     rows = named_actors(list_searches(account=visitor.account, user_id=visitor.user.pk), "created_by")
     return [_row(row, visitor) for row in rows.order_by("name", "id")]
 
@@ -113,7 +116,7 @@ def saving_fields(visitor: Visitor, query: str, name: str = "", is_shared: bool 
 
 
 def saveable(visitor: Visitor, asked: AskedFilters, chips: Sequence[SavedChip]) -> list[FormField]:
-    """Return the form for what the address asks for; nothing where there is nothing new to save."""
+    """Return the form that saves the current filters; an empty list if they are not new."""
     if not asked.values or asked.errors or any(chip.is_here for chip in chips):
         return []
     return saving_fields(visitor, urlencode(asked.values))

@@ -1,4 +1,4 @@
-"""The page of saved searches, and what is done with them. What is somebody's own is theirs to change, readers too."""
+"""The page of saved searches, and changes to them. Everyone can change their own searches, including readers."""
 
 from __future__ import annotations
 

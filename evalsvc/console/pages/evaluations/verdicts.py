@@ -1,4 +1,4 @@
-"""A verdict in a few signs: what was asked, whether it passed, and with which score. Never by colour alone."""
+"""A verdict in short form: its evaluator, whether it passed, and its score. Colour is never the only indication."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def evaluation_address(id: int) -> str:
 
 
 def asked_name(row: Any) -> str:
-    """Return what was asked: the evaluator, and the profile where it is one of the account's own."""
+    """Return the evaluator's name, with the profile if it is one of the account's own."""
     profile = one_line(row.profile_name, MAX_NAME)
     name = one_line(row.evaluator_id, MAX_NAME)
     if row.evaluation_type == Evaluation.Type.ANNOTATION:

@@ -98,7 +98,7 @@ def export_page(request: PageRequest) -> HttpResponse:
     if asked.errors:
         raise Invalid(*(FieldError(f"/{name}", said) for name, said in asked.errors.items()))
     with account_scope(account.pk):
-        # What cannot be read is told before the file begins.
+        # Report invalid filters before the file begins.
         evaluation_condition(asked.filters)
     answer = StreamingHttpResponse(csv_of(account=account, asked=asked), content_type="text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = 'attachment; filename="evaluations.csv"'
@@ -116,7 +116,7 @@ def evaluation_page(request: PageRequest, id: int) -> HttpResponse:
 @require_POST
 @console_page()
 def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
-    """Keep a label."""
+    """Save a label."""
     row, visitor = _wanted(request, id), request.visitor
     try:
         criteria = acts.label_in_form(account=visitor.account, row=row, sent=sent_fields(request), actor=visitor.actor)

@@ -127,9 +127,9 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
 
 
 def n_of(one: SetAccuracy, key: str) -> int | None:
-    """Return of how many samples a figure is: error rates are of the good ones or of the bad ones alone.
+    """Return the number of samples behind a figure; error rates are over the good or the bad samples only.
 
-    None where some had no score: how many of those were good is not kept.
+    None where some samples had no score, because the number of good ones among them is not stored.
     """
     n_of_side = {"fpr": one.n_good, "fnr": one.n - one.n_good}.get(key)
     if n_of_side is None:
@@ -138,7 +138,7 @@ def n_of(one: SetAccuracy, key: str) -> int | None:
 
 
 def number_of_figure(found: Interval | None, n: int | None) -> Number:
-    """Return a measured figure with its interval; a figure that the set has no rows for is missing."""
+    """Return a measured figure with its interval; a figure that does not apply to the set is missing."""
     if found is None:
         return Number(None, missing="no such rows")
     return Number(found.value, found.lower, found.upper, n=n, level=LEVEL, covers="for_samples_like_these")

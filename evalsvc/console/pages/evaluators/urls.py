@@ -1,4 +1,4 @@
-"""The addresses of evaluators. An id may hold a slash."""
+"""URLs of evaluators. An ID can contain a slash."""
 
 from django.urls import path
 

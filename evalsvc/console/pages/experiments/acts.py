@@ -33,7 +33,7 @@ DONE_WORDS = {"stop": "Stopped", "resume": "Resumed", "delete": "Deleted"}
 @require_POST
 @console_page(role=EDITOR)
 def act(request: PageRequest, id: int) -> HttpResponse:
-    """Do what the pressed button says, to one config, to those that are ticked, or to all."""
+    """Perform the action of the pressed button on one config, on the selected configs, or on all."""
     plan = get_plan(account=request.visitor.account, id=id)
     if request.POST.get("ticked") == "delete" and not is_confirmed(request, plan.experiment.name):
         return _confirm_many(request, plan)
@@ -127,7 +127,7 @@ def delete_all(request: PageRequest, id: int) -> HttpResponse:
 
 
 def _confirm_many(request: PageRequest, plan: ExperimentPlan) -> HttpResponse:
-    """Ask again before several configs go: by the name of the experiment, as they have many."""
+    """Require confirmation by the experiment's name before several configs are deleted."""
     ids = _ids(request.POST.getlist("config"))
     configs = [row for row in list_configs(account=request.visitor.account, experiment_id=plan.pk) if row.pk in ids]
     if not configs:
@@ -154,7 +154,7 @@ def _confirm(
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def clone_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
-    """Ask for a name and the changed parameters, and clone."""
+    """Clone a config under a new name with changed parameters."""
     visitor = request.visitor
     plan = get_plan(account=visitor.account, id=id)
     config = get_config(account=visitor.account, experiment_id=id, id=config_id)

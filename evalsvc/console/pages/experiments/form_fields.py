@@ -1,4 +1,4 @@
-"""The form of a new experiment: its fields, and where each part of what the API takes stands in it."""
+"""The form of a new experiment: its fields, and the field for each part of the API's request body."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ BUDGET = ("queries", "cost", "seconds")
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_experiment(request: PageRequest) -> HttpResponse:
-    """Ask for an experiment; preview it, or make it."""
+    """Show the form of a new experiment, preview the experiment, or create it."""
     sent = sent_fields(request)
     n_configs, n_metrics = _count(sent, "n_configs", 2), _count(sent, "n_metrics", 1)
     if "add_config" in sent or "add_metric" in sent:
@@ -110,7 +110,10 @@ def _form(
 
 
 def experiment_body_of(sent: Mapping[str, str], n_configs: int, n_metrics: int) -> dict[str, Any]:
-    """Return the body that the API takes. Raises Invalid, with the API's pointers, for what is no number or no JSON."""
+    """Return the API's request body.
+
+    Raises Invalid, with the API's pointers, for invalid numbers and invalid JSON.
+    """
     budget = {name: _number(sent, f"budget_{name}", f"/plan/budget/{name}") for name in BUDGET}
     plan: dict[str, Any] = {
         "dataset_id": sent.get("dataset", ""),
@@ -131,7 +134,7 @@ def experiment_body_of(sent: Mapping[str, str], n_configs: int, n_metrics: int) 
 
 
 def _missing(metrics: Sequence[object], configs: Sequence[object]) -> list[FieldError]:
-    """Return what a form without a metric or a config is told, in the form's words."""
+    """Return the errors of a form without a metric or without a config, in the form's terms."""
     wanted = (
         (metrics, "/plan/metrics", "Choose an evaluator, or what is read of each answer."),
         (configs, "/configs", "Fill in one config: of the kind chat, a connection and a prompt."),

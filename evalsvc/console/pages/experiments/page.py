@@ -1,4 +1,4 @@
-"""The page of one experiment: the board that moves, the charts beside it, its plan, and what was decided."""
+"""The page of one experiment: the board with its charts, the plan, and the decisions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
 
 
 def known_answer(request: PageRequest, membership: Membership, id: int) -> HttpResponse | None:
-    """Answer a poll from what others have read and drawn; None when the database has to be asked."""
+    """Answer a poll from the caches; None if a query of the database is necessary."""
     look, seen = _look(request, membership, id), _seen(request)
     tag = known_tag(look.board, seen)
     if tag is None:
@@ -89,9 +89,9 @@ def _answer(tag: BoardTag, seen: BoardTag | None, drawn: DrawnBoard | None) -> H
 
 @console_page(scoped=False, known=known_answer)
 def live(request: PageRequest, id: int) -> HttpResponse:
-    """Return the part that moves, or 304 when it is as the page has it already.
+    """Return the changing part of the board, or 304 if the page has the current content.
 
-    One reads the tag and one draws, for all who ask meanwhile.
+    One thread reads the tag and one draws, for all concurrent requests.
     """
     account = request.visitor.account
     look, seen = _look(request, request.visitor.membership, id), _seen(request)
@@ -113,7 +113,7 @@ def live(request: PageRequest, id: int) -> HttpResponse:
 
 
 def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
-    """Draw the part that moves, and keep it with its tag: what is drawn is read after the tag, so it is never older."""
+    """Draw the board and cache it with its tag. The content is read after the tag, so it is never older."""
     plan = get_plan(account=request.visitor.account, id=look.board[1], with_dataset=False)
     ever = configs_ever(plan)
     context = _shared(request, plan, _board(plan, ever, look), ever, tag, look)
@@ -174,7 +174,7 @@ def _promoted(plan: ExperimentPlan, ever: Sequence[Config]) -> list[dict[str, ob
 
 
 def _choices(request: PageRequest, board: LiveBoard, knobs: list[str], by: str) -> list[FormField]:
-    """Return what can be chosen about the board: all of it lives in the address."""
+    """Return the fields with the options of the board, which are all stored in the address."""
     fields = [
         FormField(
             "sort", "Order", "select", value=choice(request, "sort", tuple(SORTS), ""), options=list(SORTS.items())

@@ -59,7 +59,7 @@ OF_ONE = {
 
 
 def state_markup(state: str, about: str = "") -> SafeString:
-    """Return a state as a badge: its word says it, its colour repeats it."""
+    """Return a state as a badge. Its text identifies the state without the colour."""
     badge = element("span", state, class_=f"badge {TONES.get(state, '')}".strip())
     return joined_parts([badge, element("span", about, class_="facts") if about else None])
 

@@ -1,1 +1,1 @@
-"""Gates: what was decided, with its evidence; asked from a form; and the lines that ask the same in CI."""
+"""Gates: decisions with their evidence, the form that creates them, and the commands that repeat them in CI."""

@@ -1,4 +1,4 @@
-"""The lines that ask the same gate in CI: the command `evalsvc gate`, and curl for whoever has no Python there."""
+"""Commands that run the same gate in CI: `evalsvc gate`, or curl where the client is not installed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PASSES = "import json, sys; sys.exit(json.load(sys.stdin)['gate']['outcome'] != 
 
 
 def gate_body(evidence: GateEvidence, *, name: str | None) -> dict[str, Any]:
-    """Return the body of `POST /v1/gates` that asks this gate again."""
+    """Return the body of `POST /v1/gates` that repeats this gate."""
     body: dict[str, Any] = {} if name is None else {"name": name}
     for side, config in (("candidate", evidence.candidate), ("baseline", evidence.baseline)):
         if config is not None:
@@ -60,7 +60,7 @@ def _history(evidence: GateEvidence) -> dict[str, Any]:
 
 
 def unsaid_in_command(body: Mapping[str, Any]) -> str:
-    """Return the parts of a gate's history, in words, that `evalsvc gate` has no option for."""
+    """Describe the parts of a gate's history for which `evalsvc gate` lacks an option."""
     history = body.get("history", {})
     parts = [f"the {', '.join(history['scope'])}"] if "scope" in history else []
     return ", ".join([*parts, *(words for name, words in WINDOW.items() if name in history)])
@@ -103,7 +103,7 @@ def _options(body: Mapping[str, Any]) -> list[str]:
 
 
 def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
-    """Return the lines that run the candidate anew: on the gate's examples, with its metrics as the plan has them."""
+    """Return the commands that run the candidate again, on the gate's examples with the plan's metrics."""
     candidate = evidence.candidate
     if candidate is None or plan is None:
         return ""

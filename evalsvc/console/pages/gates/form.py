@@ -29,7 +29,7 @@ KINDS = {
 }
 # In the words that a refusal names them by.
 LOOKS = {"one": "one: a single look, now", "watched": "watched: however often I ask"}
-# The last part of a pointer that is named here says which field it is about.
+# The field for an error, by the last part of its pointer that is a key here.
 FIELDS = {name: name for name in ("limit", "level", "looks", "name", "benchmark")}
 FIELDS |= {"rules": "kind", "metric": "rule_metric", **dict.fromkeys(KINDS, "limit")}
 TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
@@ -37,7 +37,7 @@ TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 @dataclass(frozen=True, slots=True)
 class ShownRule:
-    """One rule of a gate: what it asks, what came of it."""
+    """One rule of a gate: its condition and its result."""
 
     name: str
     says: str
@@ -57,7 +57,7 @@ class ShownGate:
 
     @property
     def level(self) -> str:
-        """The level that was asked for, in per cent."""
+        """The requested confidence level, in per cent."""
         return level_text(self.gate.level)
 
     @property
@@ -159,7 +159,7 @@ def rule_limit(text: str, pointer: str) -> float:
 
 
 def gate_errors(problem: Problem, of_subject: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return what was wrong by the fields of the form; `of_subject` names those that say what the gate is about."""
+    """Return the errors by field; `of_subject` maps pointers to the fields that define the gate's subject."""
     table = FIELDS | dict(of_subject or {})
     return errors_at(
         problem, lambda pointer: next((table[part] for part in reversed(pointer.split("/")) if part in table), "")

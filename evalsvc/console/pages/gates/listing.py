@@ -88,7 +88,7 @@ def outcome_badge(outcome: str) -> SafeString:
 
 
 def _narrowed(scope: Any) -> str:
-    """Return which part of a history was asked about; nothing where it was all of it."""
+    """Describe the scope of a gate's history; an empty text for the full history."""
     if not isinstance(scope, Mapping):
         return ""
     said = (

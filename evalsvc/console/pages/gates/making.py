@@ -1,4 +1,4 @@
-"""Ask a gate from a form: about what was captured, or about a config of an experiment."""
+"""Create a gate from a form: about captured scores, or about a config of an experiment."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OF_CONFIGS = {"candidate": "candidate_config", "baseline": "baseline_config"}
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_gate(request: PageRequest) -> HttpResponse:
-    """Ask, and lead to the decision with its evidence."""
+    """Create a gate and redirect to the decision with its evidence."""
     visitor = request.visitor
     plan = _plan(request)
     if request.method != "POST":

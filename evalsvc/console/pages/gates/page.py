@@ -1,4 +1,4 @@
-"""One gate: what it asked and of whom, each rule with its evidence, earlier gates of its name, the lines for CI."""
+"""One gate: its subject, its rules with evidence, earlier gates of the same name, and the commands for CI."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ INCLUDE_WORDS = {"none": "none", "promoted": "promoted ones", "all": "all"}
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuestion:
-    """Whose history, what its interval is of, and with what it is compared."""
+    """A query about a history: which history, the quantity and options of its interval, and a comparison."""
 
     evaluator_id: str
     profile_name: str
@@ -46,12 +46,12 @@ class HistoryQuestion:
 
     @property
     def answers_default(self) -> bool:
-        """Return whether the default stands in for what was asked: not where only the other side is refused."""
+        """Return whether the default options replace invalid ones. They do not if only the comparison is invalid."""
         return any(not name.startswith("vs.") for name in self.errors)
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The names that the history goes by."""
+        """The evaluator ID and the profile name of the history."""
         return self.evaluator_id, self.profile_name
 
     @property
@@ -66,7 +66,10 @@ class HistoryQuestion:
 
 
 def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
-    """Read the address; what the API would refuse is told at its field, and the default stands in for it."""
+    """Parse the address.
+
+    Options that the API would reject are reported at their fields and replaced by the default.
+    """
     evaluator, profile = request.GET.get("evaluator", ""), request.GET.get("profile", "")
     if not evaluator or "\0" in f"{evaluator}{profile}":
         raise Http404
@@ -113,7 +116,7 @@ def _checked(asked: Mapping[str, str]) -> tuple[IntervalAsk, dict[str, str]]:
 
 
 def question_fields(question: HistoryQuestion, account: Account) -> list[FormField]:
-    """Return the fields by which the question is asked."""
+    """Return the form fields of a query."""
     said, errors = question.asked, question.errors
     apps = apps_with_scores(account=account, pair=question.pair, limit=MAX_CHOICES)
     projects = list(list_projects(account=account).values_list("name", flat=True)[:MAX_CHOICES])

@@ -1,4 +1,4 @@
-"""A span of the chart, and the form that leads to exactly the evaluations behind it."""
+"""A range of the chart, and the form that opens exactly the evaluations in it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Brush:
 
 
 def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReading) -> Brush | None:
-    """Return the form's content; None where evaluations cannot be told by the ids of their scores.
+    """Return the form's content; None if evaluations cannot be identified by the IDs of their scores.
 
-    A score that was made elsewhere is kept by a number of its time, and not by the id of its evaluation.
+    An imported score is stored under a number derived from its time, not under the ID of its evaluation.
     """
     interval, course = reading.interval or {}, reading.course
     n = {name: source["n"] for name, source in interval.get("sources", {}).items()}

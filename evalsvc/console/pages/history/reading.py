@@ -59,7 +59,7 @@ class HistoryReading:
 
 
 def read_history(account: Account, question: HistoryQuestion) -> HistoryReading:
-    """Read the history that the address asks for."""
+    """Read the history that the query specifies."""
     window = scope_window(account.pk, question.ask, pointer="")
     history = read_asked(account.pk, question.pair, question.ask, window)
     rows = list_history(
@@ -84,7 +84,7 @@ def _reading(question: HistoryQuestion, history: HistorySnapshot, summary: dict[
 
 
 def _why_without(part: HistoryStretch) -> str:
-    """Return why a part has no interval; nothing where it has one."""
+    """Return why a part's interval is missing; an empty text if it exists."""
     if part.lower is not None or part.upper is not None:
         return ""
     if part.n == 1:
@@ -93,7 +93,10 @@ def _why_without(part: HistoryStretch) -> str:
 
 
 def with_width(interval: dict[str, Any]) -> dict[str, Any]:
-    """Return an interval as people see it: one of equal scores has no width, and the advised one stands for it."""
+    """Return an interval for display.
+
+    The interval of equal scores is degenerate and is replaced by the advised one.
+    """
     advice = interval.get("advice")
     if not interval.get("degenerate"):
         return interval
@@ -121,7 +124,7 @@ class Compared:
 
 
 def compare_histories(account: Account, question: HistoryQuestion, shown: HistoryReading) -> Compared | None:
-    """Compare what is shown with another app, or with what was before; None where neither is asked for."""
+    """Compare the displayed history with another app or with an earlier period; None if neither is requested."""
     if "vs.app" in question.errors:
         return None
     if question.other_app and question.ask.scope:

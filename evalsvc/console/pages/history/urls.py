@@ -1,4 +1,4 @@
-"""Addresses of histories. What the interval is of is asked for by the names of GET /v1/history."""
+"""URLs of the history pages. Options of the interval use the parameter names of GET /v1/history."""
 
 from django.urls import path
 

@@ -40,7 +40,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
 
 
 def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
-    """Return what so few scores are worth, and name a strategy that this history can be asked for."""
+    """Explain how reliable the interval of few scores is, and suggest a strategy that this history supports."""
     if shown_strategy(interval) in SURE_OF_FEW:
         return f"{FEW}: the interval holds at its level, but a few more may move it far."
     better = "wilson or clopper-pearson" if interval["of"] == "pass" else "betting" if has_range else ""
@@ -49,7 +49,10 @@ def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
 
 
 def shown_strategy(interval: Mapping[str, Any]) -> str:
-    """Return whose interval is shown: of equal scores the one that is advised, else the one that was asked for."""
+    """Return the strategy of the displayed interval.
+
+    The advised one if all scores are equal, else the requested one.
+    """
     advice = interval.get("advice") if interval.get("degenerate") else None
     return str(advice["kind"] if advice else interval["strategy"])
 
@@ -94,5 +97,5 @@ def drift_words(interval: Mapping[str, Any]) -> str:
 
 
 def doubts_text(interval: Mapping[str, Any]) -> str:
-    """Return the warnings as words for a list; the page of the history says more."""
+    """Return the warnings for a table cell; the history page explains them in full."""
     return ", ".join(IN_A_LIST.get(name, name.replace("_", " ")) for name in interval.get("warnings", ())) or "none"

@@ -32,7 +32,7 @@ PLAIN = IntervalAsk(strategy="full-history")
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A history whose level has moved."""
+    """A history with a detected change of level."""
 
     evaluator_id: str
     profile_name: str
@@ -41,7 +41,10 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class HomeReading:
-    """Everything of the start page; of what runs, waits and was asked today one more than it has room for."""
+    """The data of the start page.
+
+    Running experiments, reviews and gates include one entry more than the page displays.
+    """
 
     days: DayRange
     names: Mapping[str, str]
@@ -74,7 +77,7 @@ class HomeReading:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing has been measured lately and nothing runs: then the page says how to begin."""
+        """Whether nothing was measured recently and no experiment runs, so that the page shows the first steps."""
         return not self.rates and not self.running
 
 
@@ -106,7 +109,7 @@ def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:
 
 
 def _moved(account: Account, rates: Sequence[PassRate]) -> list[Moved]:
-    """Return those of the most evaluated histories whose level has moved. One read for all."""
+    """Return the shifts among the most evaluated histories, with one read for all of them."""
     pairs = _pairs(rates)[:MAX_HISTORIES]
     families = families_of(account.pk, {evaluator for evaluator, _ in pairs})
     found = []

@@ -67,7 +67,6 @@ def rates_table(request: PageRequest, reading: HomeReading) -> PageTable:
 
 
 def order_of_rates(request: PageRequest) -> TableOrder:
-    """Return in which order the address wants the rates."""
     return order_of(request, RATES, "-n")
 
 
@@ -99,12 +98,12 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
 
 
 def no_app() -> SafeString:
-    """Return what stands for an app where calls named none: no history is of these alone."""
+    """Return the placeholder for calls that named no app; such a row links to the history of all apps."""
     return joined_parts([element("span", "none named", class_="quiet"), " ", element("span", NO_APP, class_="facts")])
 
 
 def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
-    """Return what `GET /v1/history` is asked for the history behind a row."""
+    """Return the query of `GET /v1/history` for the history behind a row."""
     since = datetime.combine(days.first, datetime.min.time(), UTC).isoformat()
     asked = {"evaluator": rate.evaluator_id, "profile": rate.profile_name}
     asked |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {"strategy": "full-history"}
@@ -113,9 +112,9 @@ def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
 
 
 def rate_number(counts: DayCounts) -> Number:
-    """Return a pass rate with Wilson's interval; where nothing has a verdict, the mean score in words.
+    """Return a pass rate with a Wilson interval, or the mean score as text if nothing has a verdict.
 
-    Its interval is the history's to tell: sums say nothing of how scores are skewed.
+    The mean has its interval in the history only: daily sums do not show how skewed the scores are.
     """
     n, ends = counts.n_pass + counts.n_fail, counts.interval()
     if ends is None:
@@ -176,7 +175,7 @@ def running_table(reading: HomeReading) -> PageTable:
 
 
 def leader_number(overview: ExperimentOverview) -> Number:
-    """Return the leader's number of the primary metric, as the live view has it."""
+    """Return the leader's value of the primary metric."""
     if overview.figures is None:
         return Number(None, missing="nobody leads yet")
     shown: Mapping[str, Any] = headline(overview.figures)
@@ -191,7 +190,7 @@ def _scale(shown: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
-    """Return the reviews that wait for people; the first cell leads to the review."""
+    """Return the open reviews; the first cell links to the review."""
     rows = [
         TableRow(
             (one.review.name, f"{one.n_complete} of {one.review.n_items}", moment_markup(one.review.created_at, now)),

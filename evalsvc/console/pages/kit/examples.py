@@ -41,7 +41,7 @@ def wave(i: int, phase: float = 0.0, n: int = 24) -> float:
 
 
 def dated(phase: float = 0.0, *, n: int = 24, gap: int | None = None) -> list[Point]:
-    """Return made-up daily rates with intervals; one day may be missing."""
+    """Return made-up daily rates with intervals, optionally with a missing day."""
     days = [(seconds(BEGIN + timedelta(days=i)), wave(i, phase, n)) for i in range(n)]
     return [
         Point(x, None if i == gap else y, None if i == gap else y - 0.06, None if i == gap else y + 0.05)

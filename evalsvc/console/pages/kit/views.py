@@ -16,7 +16,7 @@ TYPED = "a-profile"
 
 @console_page(write=READER)
 def kit(request: PageRequest) -> HttpResponse:
-    """Show every part. Its form changes nothing: it says whether the name was typed."""
+    """Show every component. The form changes nothing; it reports whether the name was typed."""
     if request.method == "POST":
         said = (
             (messages.success, "The name was right.")

@@ -1,4 +1,4 @@
-"""Runs the playground's sample as POST /v1/evaluate does, and shows what came of it."""
+"""Run the playground's sample as POST /v1/evaluate does, and prepare the results for display."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
     """
     sent = orjson.dumps(body)
     call = admit_member(account)
-    # A person who presses the button again means it anew.
+    # Submitting the form again starts a new run, so the call is never treated as a retry.
     asked = Asked(read_call(sent), fingerprint(account.pk, sent), read_prefer(WAIT), False)
     answer = evaluate(call, asked, claim=None, enqueue=enqueue_lane)
     return _tried(orjson.loads(answer.body), body.get("evaluated_model_output"))

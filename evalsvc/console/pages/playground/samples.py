@@ -1,4 +1,4 @@
-"""What stands in the playground's form: a sample, and what it is to be judged by."""
+"""The playground form: a sample, and the evaluators to run on it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class BenchCandidate:
-    """An evaluator with a profile, or with settings that no profile holds yet."""
+    """An evaluator with a profile, or with inline settings that are not saved in a profile."""
 
     evaluator: str = ""
     profile: str = ""
@@ -95,9 +95,9 @@ def sent_bench(sent: Mapping[str, str]) -> Bench:
 
 
 def opened_bench(account: Account, query: Mapping[str, str]) -> Bench:
-    """Return the form as an address asks for it: with an evaluation's sample, an example's, an evaluator or a profile.
+    """Return the form prefilled from the query string: an evaluation's sample, an example, an evaluator or a profile.
 
-    Raises NotFound for what is missing or foreign.
+    Raises NotFound for an object that does not exist or belongs to another account.
     """
     if (id := read_row_id(query.get("from", ""))) is not None:
         return _of_evaluation(account, id)

@@ -73,7 +73,7 @@ def _field_of(pointer: str) -> str:
 
 
 def calibration_body(sent: Mapping[str, str]) -> CalibrationBody:
-    """Return the body of the API's call that a form stands for. Raises Invalid by pointer."""
+    """Convert the form to the body of POST /v1/calibrations. Raises Invalid with JSON pointers."""
     return decode(orjson.dumps(body_document(sent)), _decoder)
 
 
@@ -101,7 +101,10 @@ def _labels(sent: Mapping[str, str]) -> dict[str, Any]:
 
 
 def read_labelled_lines(text: str) -> list[dict[str, object]]:
-    """Read a score and a label from each line. Raises Invalid with the number of the first line that holds neither."""
+    """Read a score and a label from each line.
+
+    Raises Invalid with the number of the first line that cannot be parsed.
+    """
     rows: list[dict[str, object]] = []
     for n, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

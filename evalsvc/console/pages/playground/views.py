@@ -54,7 +54,7 @@ def playground_page(request: PageRequest) -> HttpResponse:
 @require_safe
 @console_page(scoped=False)
 def run_page(request: PageRequest, id: int) -> HttpResponse:
-    """Look again at a run that was not finished: the part of the page that holds the answers."""
+    """Poll an unfinished run; htmx requests get only the part of the page with the results."""
     tried = run_again(request.visitor.account, id)
     is_part = request.headers.get("HX-Request") == "true"
     template = "console/playground/results.html" if is_part else "console/playground/run.html"

@@ -20,7 +20,7 @@ CONFIG = "/config"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What stands in the form now."""
+    """The current state of the profile form."""
 
     family: Family
     name: str = ""
@@ -77,7 +77,7 @@ def new_draft(family: Family, settings: Mapping[str, Any], *, name: str = "", de
 
 
 def sent_draft(family: Family, sent: QueryDict) -> Draft:
-    """Return what was sent; settings that cannot be read are told at once."""
+    """Read the submitted form. JSON that cannot be parsed becomes an error of the draft."""
     draft = Draft(family, sent.get("name", "").strip(), sent.get("description", ""), adds=sent.get("add", ""))
     if sent.get("as") != "json":
         settings = read_settings_form(family.settings_schema, sent)

@@ -1,4 +1,4 @@
-"""What a form of settings has sent, as settings. What cannot be read stays a text, and the family says why."""
+"""Parse a submitted settings form. Values that cannot be parsed remain strings, and the family reports them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_ITEMS = 500
 
 
 def read_settings_form(schema: Schema, sent: QueryDict) -> dict[str, Any]:
-    """Return the settings that a form holds; empty fields are left out, and empty items of lists too."""
+    """Read the settings from a submitted form, without empty fields and without empty list items."""
     return _properties(schema, sent, "")
 
 

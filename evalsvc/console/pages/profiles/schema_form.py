@@ -159,7 +159,7 @@ def _choices(schema: Schema, value: object) -> list[tuple[str, str, bool]]:
     default = f"not set (then {_word(schema['default'])})" if "default" in schema else "not set"
     rows = [(json.dumps(one), _word(one), one == value and type(one) is type(value)) for one in known]
     if value is not None and not any(chosen for *_, chosen in rows):
-        # What is kept and not allowed any more stays to be seen.
+        # A stored value remains visible even if it is not allowed any more.
         rows.append((json.dumps(value), _word(value), True))
     return [(UNSET, default, value is None), *rows]
 

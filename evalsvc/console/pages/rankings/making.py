@@ -52,7 +52,7 @@ FIELDS = {"experiment_id": "experiment"} | {name: name for name in OF_JUDGE} | {
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_ranking(request: PageRequest) -> HttpResponse:
-    """Ask who is to be compared by whom, or begin."""
+    """Show the form of a new ranking, or create the ranking."""
     if request.method != "POST":
         return _form(request, _first_shown(request))
     sent = {name: value.strip() for name, value in sent_fields(request).items()}
@@ -78,7 +78,7 @@ def new_ranking(request: PageRequest) -> HttpResponse:
 
 
 def _first_shown(request: PageRequest) -> dict[str, str]:
-    """Return what the form begins with: an experiment, or all that an earlier ranking asked for."""
+    """Return the initial values of the form: an experiment, or the settings of an earlier ranking."""
     if id := request.GET.get("previous", ""):
         if not is_bigint(id):
             raise NotFound

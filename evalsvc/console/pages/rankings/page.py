@@ -1,4 +1,4 @@
-"""The list of rankings, and one: places with intervals, who cannot be told apart, and who has won against whom."""
+"""The list of rankings, and one ranking: places with intervals, indistinguishable groups, and the win matrix."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _strength(place: Json, ranking: Json) -> Number:
 
 
 def _why_without(place: Json) -> str:
-    """Return why a config has no strength, or no interval of it; nothing where it has one."""
+    """Return why a config lacks a strength or an interval; empty if it has both."""
     if place["strength"] is None:
         return "no judgement"
     if place["lower"] is not None or place["upper"] is not None:

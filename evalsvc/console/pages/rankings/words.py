@@ -1,4 +1,4 @@
-"""A ranking in words: who cannot be told apart, and what it covers."""
+"""Rankings as text: groups without a significant difference, judges and notes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENDINGS = {
 
 
 def ordinal(n: int) -> str:
-    """Return a place as people say it: 1st, 2nd, 11th."""
+    """Format a place as an ordinal number: 1st, 2nd, 11th."""
     ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     return f"{n}{ending}"
 
@@ -40,10 +40,11 @@ def rank_words(place: Json) -> str:
 
 
 def alike(ranking: Json) -> list[list[str]]:
-    """Return the groups, in the order of the ranking, of whose members no two can be told apart.
+    """Return the groups of configs without a significant difference between any two members, in ranking order.
 
-    Two that have met are told apart where the answer says so of the pair; others where their places do not overlap. A
-    config can be in two groups: it is like both neighbours, and these differ.
+    Two configs that were compared directly differ if the result of their pair is decided; others differ if their ranges
+    of places do not overlap. A config can be in two groups: it is indistinguishable from both neighbours, which differ
+    from each other.
     """
     places = [place for place in ranking["places"] if place["strength"] is not None]
     said = {frozenset((pair["first"], pair["second"])): pair["said"] for pair in ranking["pairs"]}
@@ -65,7 +66,7 @@ def alike(ranking: Json) -> list[list[str]]:
 
 
 def alike_words(groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    """Return each group with what is to be said of it."""
+    """Return each group with a description."""
     return [
         (", ".join(group), "cannot be told apart" if len(group) > 1 else "is told apart from all others")
         for group in groups

@@ -1,4 +1,4 @@
-"""Who answers a review, by what right: a member of its account, or whoever holds a link to it."""
+"""Access to a review: for members of its account, and for people with a review link."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reviewer:
 
 
 class FactorFirst(Exception):
-    """The review is there, in an account whose pages are closed to the person until they have a second factor."""
+    """The review exists, but its account requires a second factor that the user has not set up yet."""
 
     def __init__(self, membership: Membership) -> None:
         self.membership = membership
@@ -52,9 +52,9 @@ def queue_address(id: uuid.UUID) -> str:
 
 
 def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
-    """Return who asks for a review; None for whoever it is not there for.
+    """Return the reviewer behind a request, or None if the review is not accessible to them.
 
-    Raises FactorFirst for a member whose account asks for a second factor that they do not have yet.
+    Raises SecondFactorRequired for a member without a second factor if the account requires one.
     """
     cookie = request.COOKIES.get(COOKIE)
     holder = holder_of_cookie(cookie, review_id=id) if cookie else None
@@ -75,9 +75,9 @@ def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
 
 
 def reviewer_page(view: ReviewerView) -> Callable[[HttpRequest, uuid.UUID], HttpResponse]:
-    """Make a view a page of whoever answers a review, in the transaction of its account: what `console_page` is there.
+    """Decorate a view for reviewers, as `console_page` does for the console; it runs in a transaction of the account.
 
-    Whoever is nobody here is asked to sign in, and a review that is not there for somebody is none.
+    Anonymous users without a link are redirected to the sign-in page. A review that is not accessible is a 404.
     """
 
     @functools.wraps(view)
@@ -120,7 +120,7 @@ def _memberships(request: HttpRequest, here: Membership | None) -> Iterator[Memb
 
 @require_safe
 def old_address(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
-    """Lead from where the queue was to where it is, with the cookie of whoever came by a link."""
+    """Redirect from the former address of the queue to the current one, with the cookie of a review link."""
     answer = redirect(queue_address(id))
     cookie = request.COOKIES.get(COOKIE)
     try:
@@ -181,9 +181,10 @@ def queue_message(request: HttpRequest, title: str, detail: str, status: int) ->
 
 
 def private(answer: HttpResponse) -> HttpResponse:
-    """Keep a page out of caches and search engines, and its address out of what the browser tells others."""
+    """Add headers that prevent caching and indexing, and that limit the Referer header to the origin."""
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["X-Robots-Tag"] = "noindex, nofollow"
-    # The address of a link holds its token. `no-referrer` would also hide the origin that Django's CSRF check asks for.
+    # The address of a link contains its token. `no-referrer` would also hide the origin that Django's CSRF check
+    # requires.
     answer.headers["Referrer-Policy"] = "strict-origin"
     return answer

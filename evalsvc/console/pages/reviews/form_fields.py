@@ -47,7 +47,7 @@ def source_fields(account: Account, sent: Sent, errors: Errors) -> list[FormFiel
 
 
 def what_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]:
-    """Return what is asked: a tick for each of the account's questions, and a new one."""
+    """Return the fields for the questions: a checkbox for each question of the account, and a new question."""
     asked = [
         FormField(f"c-{row.pk}", f"{row.name} ({TYPES[row.annotation_type].lower()})", "checkbox")
         for row in list_criteria(account=account)[:MOST_CRITERIA]
@@ -77,7 +77,7 @@ def how_fields(sent: Sent, errors: Errors) -> list[FormField]:
 
 
 def people_fields(sent: Sent, errors: Errors) -> list[FormField]:
-    """Return who answers beside the account's editors."""
+    """Return the fields for people without an account, who answer in addition to the account's editors."""
     fields = (
         FormField("people", "Links for people without an account", "textarea", rows=3, help="A name on each line."),
         FormField("days", "Days until the links end", "number", value="14", help=f"At most {MOST_DAYS}."),

@@ -52,7 +52,7 @@ def _agreement_cells(one: QuestionAgreement) -> Sequence[object]:
 
 
 def estimates_table(found: ReviewFindings) -> PageTable:
-    """Return what the answers say of the rest: of each answer its share, of numbers the mean."""
+    """Return the estimates for all items: the rate of each answer, or the mean of numbers."""
     rows = []
     for one in found.estimates:
         exact = "—" if one.this_set is None else f"{number_text(one.this_set[0])} to {number_text(one.this_set[1])}"

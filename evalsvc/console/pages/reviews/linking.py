@@ -34,7 +34,7 @@ def link_fields(sent: Mapping[str, str] | None = None, errors: Mapping[str, str]
 
 
 def days_of(text: str) -> int:
-    """Return for how many days links live; Invalid for what is no such number."""
+    """Parse the number of days until a link expires. Raises Invalid for a number that is not valid."""
     if not text.strip():
         return 14
     if not text.isdecimal() or len(text) > 3 or not 1 <= int(text) <= MOST_DAYS:
@@ -71,7 +71,7 @@ class ShownLink:
 
     @property
     def may_end(self) -> bool:
-        """Return whether there is something left to end: a link whose maker comes back would open again."""
+        """Return whether the link can be ended. One that is shut works again as soon as its creator regains access."""
         return self.state != ENDED
 
 

@@ -58,7 +58,7 @@ PLACES = {
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=LINKS_ONCE)
 def new_review(request: PageRequest) -> HttpResponse:
-    """Ask for a review, or make it; the filters of evaluations stay in the address."""
+    """Show the form of a new review, or create the review; the filters of evaluations remain in the query string."""
     if request.method != "POST":
         return _form(request, _begun(request))
     sent: Sent = sent_fields(request)
@@ -80,7 +80,7 @@ def new_review(request: PageRequest) -> HttpResponse:
 
 
 def _links(request: PageRequest, review: Review, names: Sequence[str], days: str) -> list[tuple[str, str]]:
-    """Make the links; what is wrong with a name is told at the field that holds all names."""
+    """Create the links. An error in a name is reported at the field that contains all names."""
     try:
         return issued_links(request, review, names, days)
     except Invalid as problem:

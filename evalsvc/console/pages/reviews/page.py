@@ -1,4 +1,4 @@
-"""The page of a review: progress, agreement, what the answers say of the rest, its items, and its links."""
+"""The page of a review: progress, agreement, estimates, items and links."""
 
 from __future__ import annotations
 

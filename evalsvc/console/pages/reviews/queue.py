@@ -1,6 +1,6 @@
-"""The queue: one item at a time, for members who are signed in, and for whoever came by a link.
+"""The review queue: one item at a time, for signed-in members and for people with a review link.
 
-Without a script each answer leads to the next page; with it, only the item is put in place of the one before.
+Without JavaScript each answer redirects to the next page; with it, only the item is replaced.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def review_queue(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResp
     """Show the next item of a review, or take the answer to one."""
     if request.method == "POST":
         return _act(request, id, who)
-    # Looking gives out an item, as there is nothing else to look at; asked again it is the same one.
+    # Opening the page leases an item; repeated requests return the same item.
     row = _again(request, id, who) or lease_item(account=who.account, review_id=id, reviewer=who.name)
     return _page(request, id, who, row)
 
 
 def _again(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> ReviewAnswer | None:
-    """Return the person's own answer that they want to change."""
+    """Return the reviewer's own answer that is to be revised."""
     item = request.GET.get("item", "")
     if not item.isdecimal() or len(item) > 18:
         return None
@@ -126,7 +126,7 @@ def _shown_again(
 
 
 def _onwards(id: uuid.UUID, **query: str) -> HttpResponse:
-    """Lead to the next page, so that going back or reloading sends nothing twice."""
+    """Redirect to the next page with 303, so that going back or reloading submits nothing twice."""
     asked = {name: value for name, value in query.items() if value}
     answer = redirect(queue_address(id) + (f"?{urlencode(asked)}" if asked else ""))
     answer.status_code = 303

@@ -1,4 +1,4 @@
-"""A review in words: what it is of, where it stands, and what its figures say."""
+"""Reviews as text: kind, state and agreement."""
 
 from __future__ import annotations
 
@@ -50,18 +50,17 @@ DRAWS = {
 
 
 def state_badge(review: Review, progress: Progress) -> SafeString:
-    """Return where a review stands."""
     words, look = ("closed", "badge") if review.closed_at is not None else STATES[progress.state]
     return element("span", words, class_=look)
 
 
 def is_over(review: Review, progress: Progress) -> bool:
-    """Return whether nobody can be led by what others have said any more."""
+    """Return whether showing the answers can no longer influence other reviewers."""
     return review.closed_at is not None or progress.state == "complete"
 
 
 def reason_words(reason: str | None) -> str:
-    """Return why there is no number, or no interval."""
+    """Return why a number or its interval is missing."""
     return "" if reason is None else REASONS.get(reason, reason.replace("_", " "))
 
 
@@ -81,7 +80,7 @@ def figure_number(figure: AgreementFigure) -> Number:
 
 
 def estimate_number(found: ReviewEstimate) -> Number:
-    """Return what the answers say of the rest."""
+    """Return an estimate for all items with its interval."""
     value = found.estimate or 0.0
     return Number(
         found.estimate,

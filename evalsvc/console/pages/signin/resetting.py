@@ -1,4 +1,4 @@
-"""A forgotten password: a link is asked for, and a new one chosen with it."""
+"""Password reset: request a link by email, and choose a new password with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OVER = "It was used, it is older than an hour, or it is not whole."
 
 @door_page
 def forgotten(request: HttpRequest) -> HttpResponse:
-    """Ask for the e-mail address; the answer is the same whoever has it."""
+    """Send a reset link. The response is the same whether or not the address belongs to an account."""
     if not sends_mails():
         raise Http404
     if request.method != "POST":
@@ -37,14 +37,14 @@ def forgotten(request: HttpRequest) -> HttpResponse:
     try:
         send_reset_mail.delay(email)
     except OperationalError:
-        log.warning("a mail was not enqueued: the broker does not answer")
+        log.warning("reset mail not enqueued: broker unavailable")
     messages.success(request, SENT)
     return redirect("account_login")
 
 
 @door_page
 def new_by_link(request: HttpRequest, person: str, token: str) -> HttpResponse:
-    """Take a new password from whoever holds the link."""
+    """Set a new password for the owner of a reset link."""
     user = person_of_link(person, token)
     if user is None:
         return _opens_nothing(request)

@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 
 @door_page
 def to_provider(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider.
+    """Redirect to the provider.
 
-    A link, not a form: browsers hold the redirects of a form to `form-action 'self'`. Nothing but a sign-in that the
-    person's own browser must finish comes of it.
+    This is a link, not a form, because browsers apply `form-action 'self'` to the redirects of a form. GET is safe
+    here: the sign-in that it starts must be completed in the same browser.
     """
     if not is_configured():
         raise Http404
@@ -45,7 +45,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
 
 @door_page
 def from_provider(request: HttpRequest) -> HttpResponse:
-    """Take what the provider says, and let in whom it names."""
+    """Handle the provider's response, and sign in the user that it names."""
     if not is_configured():
         raise Http404
     try:

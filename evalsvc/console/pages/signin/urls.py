@@ -1,4 +1,4 @@
-"""Addresses of signing in. The library leads to two of them by the names that it gives them."""
+"""URLs of the sign-in pages. Two of them have the names that the library redirects to."""
 
 from django.urls import path
 

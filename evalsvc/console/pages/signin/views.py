@@ -1,4 +1,4 @@
-"""The door of all pages, the admin's too: a password, and a code of whoever has a second factor."""
+"""Sign-in for all pages, including the admin: password, then a code for users with a second factor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WRONG_CODE = "That is not a code that can be used now. An app's code is good onc
 
 
 def door_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make a view a page of the door: for people who are not signed in; kept by nobody; too many attempts are 429."""
+    """Decorate a sign-in view: for anonymous users only, and never cached. Views answer 429 after too many attempts."""
 
     @with_library
     @functools.wraps(view)
@@ -47,7 +47,7 @@ def door_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 @door_page
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Ask for e-mail address and password."""
+    """Sign in with email address and password."""
     if request.method != "POST":
         return _sign_in_form(request)
     email, password = sent_email(request), request.POST.get("password", "")
@@ -62,7 +62,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 @door_page
 def second_factor(request: HttpRequest) -> HttpResponse:
-    """Ask for a code of the app, or a recovery code."""
+    """Check a code of the authenticator app, or a recovery code."""
     stage = steps.pending(request)
     if stage is None:
         return redirect("account_login")
@@ -81,12 +81,12 @@ def sent_email(request: HttpRequest) -> str:
 
 
 def too_many(response: HttpResponse, locked: LockedOut) -> HttpResponse:
-    """Return in how many seconds there are attempts again; the first refusal of a sign-in is left to a worker to write."""
+    """Add Retry-After to a response. The first lockout of a sign-in is recorded in the audit trail by a worker."""
     if locked.is_new and locked.email:
         try:
             record_sign_in_lock.delay(locked.email, locked.address)
         except OperationalError:
-            log.warning("a lock is not in the trail: the broker does not answer")
+            log.warning("sign-in lock not recorded in the audit trail: broker unavailable")
     response.headers["Retry-After"] = str(locked.seconds)
     return response
 

@@ -1,4 +1,4 @@
-"""The scores that stand on the spans of a trace: its evaluations, by the span that they name."""
+"""The evaluations of a trace, grouped by span."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_SCORES = 500
 
 
 def scores_of_trace(*, account: Account, trace_id: str) -> Mapping[str, Sequence[SafeString]]:
-    """Return the verdicts of a trace by span, as links; those that name no span stand under the empty name."""
+    """Return the verdicts of a trace by span id, as links; those without a span are under the empty string."""
     found = search_evaluations(
         account=account, condition=Q(trace_id=trace_id), limit=MAX_SCORES, columns=VERDICT_COLUMNS, oldest_first=True
     )

@@ -34,7 +34,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class AskedTraces:
-    """What the address asks for: what stands in the form again, the API's filters, and what is wrong, by field."""
+    """A parsed trace search: the values of the form, the API's filters, and the errors by field."""
 
     values: Mapping[str, str]
     filters: list[Filter]

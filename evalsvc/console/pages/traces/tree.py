@@ -1,4 +1,4 @@
-"""The spans of a trace as a tree. What has no parent, or is its own ancestor, is shown all the same."""
+"""The spans of a trace as a tree. Spans without a parent, or in a cycle of parents, are included."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SMALLEST = 0.4
 
 @dataclass(slots=True)
 class TraceNode:
-    """A span with what stands below it."""
+    """A span with its children."""
 
     span: Span
     share: tuple[float, float]
@@ -37,12 +37,12 @@ class TraceNode:
 
     @property
     def indent(self) -> int:
-        """How far in the span stands."""
+        """The indentation level, limited to `MAX_INDENT`."""
         return min(self.depth, MAX_INDENT)
 
     @property
     def is_failed(self) -> bool:
-        """Whether the span says that it failed."""
+        """Whether the span has an error status."""
         return self.span.status_code == FAILED
 
     @property
@@ -52,7 +52,7 @@ class TraceNode:
 
     @property
     def kind(self) -> str:
-        """Return the kind in a word; nothing where it says nothing."""
+        """The span kind in lower case; empty if it is unspecified or internal."""
         kind = self.span.kind
         return KINDS[kind].lower() if 1 < kind < len(KINDS) else ""
 
@@ -121,7 +121,7 @@ def duration_words(nanoseconds: int) -> str:
 def tree_of(
     spans: Sequence[Span], logs: Sequence[LogRecord], scores: Mapping[str, Sequence[SafeString]]
 ) -> list[TraceNode]:
-    """Return the spans that have no parent here, with the others below them; each span stands once."""
+    """Return the root spans with their descendants; each span appears exactly once."""
     begins, ends = _reach(spans)
     said: dict[str, list[LogRecord]] = {}
     for log in logs:
@@ -140,7 +140,7 @@ def tree_of(
 
 
 def _is_above(node: TraceNode, parent: TraceNode, nodes: Mapping[str, TraceNode]) -> bool:
-    """Return whether a span is its own ancestor, and the one of its circle that stands at the top."""
+    """Return whether the node is in a cycle of parents, and is the one chosen as its root (the smallest span id)."""
     circle, at = {node.span.span_id}, parent
     while at.span.span_id not in circle:
         circle.add(at.span.span_id)

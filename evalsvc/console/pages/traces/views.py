@@ -54,7 +54,7 @@ def traces_page(request: PageRequest) -> HttpResponse:
 @require_safe
 @console_page()
 def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
-    """Show a trace: its spans as a tree, with what was said and scored on each."""
+    """Show a trace: its spans as a tree, with the logs and scores of each."""
     account, offset = request.visitor.account, whole_choice(request, "offset", 0, low=0)
     scores = scores_of_trace(account=account, trace_id=trace_id) if "\0" not in trace_id else {}
     try:
@@ -78,7 +78,7 @@ def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
 
 
 def _without_spans(request: PageRequest, trace_id: str, scores: object) -> HttpResponse:
-    """Show the scores of a trace whose spans never came, or have been retired."""
+    """Show the scores of a trace without spans: they never arrived, or have expired."""
     chips = [chip for chips in dict(scores).values() for chip in chips]  # type: ignore[call-overload]
     context = {"trace": None, "trace_id": trace_id, "beside": chips, "call": ApiCall("GET", f"/v1/traces/{trace_id}")}
     return render(request, "console/traces/detail.html", context)

@@ -61,7 +61,7 @@ def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
 
 
 def shown_once(request: PageRequest, row: EventEndpoint, plain: str, *, is_new: bool = False) -> HttpResponse:
-    """Show a secret in the answer to the form that made it: it is kept nowhere, and no address shows it again."""
+    """Show a new secret in the response to the form that created it; no page displays it again."""
     context = {"endpoint": row, "secret": plain, "is_new": is_new}
     lands_at = reverse("console_webhook", args=[row.pk])
     return ShownOnce(request, "console/webhooks/secret.html", context, lands_at=lands_at)

@@ -29,7 +29,7 @@ COLUMNS = (
 @require_safe
 @console_page()
 def webhooks_page(request: PageRequest) -> HttpResponse:
-    """List the account's webhooks, the oldest first, each with how it stands."""
+    """List the account's webhooks, oldest first, each with its status."""
     visitor = request.visitor
     found = endpoint_standings(account=visitor.account, now=visitor.now)
     context = {

@@ -50,14 +50,14 @@ class ShownDelivery:
 
 
 def shown_delivery(row: EventDelivery) -> ShownDelivery:
-    """Return a delivery with its state and what came of it in words."""
+    """Return a delivery with its state and the result of its last attempt as text."""
     return ShownDelivery(row, *state_of(row), cause_of_delivery(row))
 
 
 @require_safe
 @console_page()
 def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
-    """Show how a webhook stands, what was sent to it, and what can be done."""
+    """Show the status of a webhook, its deliveries, and the available actions."""
     visitor = request.visitor
     standing = next((one for one in endpoint_standings(account=visitor.account, now=visitor.now) if one.id == id), None)
     if standing is None:
@@ -84,7 +84,7 @@ def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
 @require_safe
 @console_page()
 def delivery_page(request: PageRequest, id: int) -> HttpResponse:
-    """Show what is sent, and what came of it."""
+    """Show the body of a delivery, and the result of its last attempt."""
     row = get_delivery(account=request.visitor.account, id=id)
     endpoint = get_endpoint(account=request.visitor.account, id=row.endpoint_id)
     context = {

@@ -1,4 +1,4 @@
-"""What came of a delivery, in words, and what to do about it."""
+"""The results of deliveries as text, with remedies."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ CALM = {"delivered": "good", "failed": "bad", "limited": "warn"}
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a delivery has not arrived, and the remedy; both empty when there is nothing to say."""
+    """Why a delivery has not arrived, and the remedy; both are empty if nothing needs to be reported."""
 
     says: str = ""
     remedy: str = ""
 
 
 def cause_of(last_status: int | None, last_error: str | None) -> Cause:
-    """Return what came of an attempt: the answer's status in words, or why there was no answer."""
+    """Return the result of an attempt: the status of the response in words, or why no response arrived."""
     if last_error is not None:
         code, _, detail = last_error.partition(": ")
         says, remedy = ERRORS.get(code, ("", f"Look at the receiver; {AGAIN}"))
@@ -62,7 +62,7 @@ def cause_of(last_status: int | None, last_error: str | None) -> Cause:
 
 
 def cause_of_delivery(row: EventDelivery) -> Cause:
-    """Return what came of the last attempt of a delivery, or why there was none."""
+    """Return the result of a delivery's last attempt, or why it was not attempted."""
     if row.status == EventDelivery.Status.LIMITED:
         return Cause("More deliveries were begun in this hour than the webhook allows.", "Edit it, or deliver again.")
     return cause_of(row.last_status, row.last_error)
@@ -76,7 +76,7 @@ def state_of(row: EventDelivery) -> tuple[str, str]:
 
 
 def standing_words(one: EndpointStanding) -> tuple[str, str]:
-    """Return how a webhook stands in a word, and its tone."""
+    """Return a webhook's status as a word, and its tone."""
     if not one.is_enabled:
         return "off", ""
     if one.is_failing:

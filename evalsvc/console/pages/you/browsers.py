@@ -1,4 +1,4 @@
-"""What a User-Agent header says, in a few words."""
+"""A short description of a User-Agent header."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ SYSTEMS = (
 
 
 def browser_name(agent: str) -> str:
-    """Return browser and system, as far as the header says them; it may say anything."""
+    """Return the browser and the system that the header names.
+
+    The header is not reliable: clients can send any text.
+    """
     browser = next((name for mark, name in BROWSERS if mark in agent), "")
     system = next((name for mark, name in SYSTEMS if mark in agent), "")
     return " on ".join(part for part in (browser, system) if part) or "Unknown"

@@ -1,4 +1,4 @@
-"""A QR code as SVG that stands in the page: no request of its own, no style, nothing from elsewhere."""
+"""A QR code as inline SVG, without external resources or styles."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def renew_recovery_codes(request: HttpRequest) -> HttpResponse:
 @require_POST
 @personal_page
 def switch_factor_off(request: HttpRequest) -> HttpResponse:
-    """Ask for no code any more."""
+    """Switch off the second factor."""
     user = person_of(request)
     require_proof(request)
     try:

@@ -1,4 +1,7 @@
-"""What the pages of a person share: they are open without an account, and changes ask who is there."""
+"""Shared parts of the pages about the signed-in user.
+
+They work without an account, and changes require a proof of identity.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class NotProven(Exception):
 
 
 def personal_page(view: View) -> View:
-    """Make a view a page about whoever is signed in, with the console around it where they have an account."""
+    """Decorate a view about the signed-in user; it gets the console layout if the user has an account."""
     in_console = console_page(write=READER, scoped=False)(view)
 
     @with_library
@@ -39,7 +42,8 @@ def personal_page(view: View) -> View:
             return sign_in_first(request)
         try:
             here = looked_at(request)
-            # Of an account that asks for a second factor first, no page shows anything: this one is the way to it.
+            # An account that requires a second factor opens no page of the console without it, but this page sets it
+            # up.
             shown = in_console if here and not here.lacks_factor else view
             response = shown(request, *args, **kwargs)
         except NotProven:
@@ -63,14 +67,17 @@ def person_of(request: HttpRequest) -> User:
 
 
 def proof_label(user: User) -> str:
-    """Name what a change asks for: the password, or where the person has none here a code; nothing is empty."""
+    """Return the label of the required proof:
+
+    the password, or a code for users without one; empty if the user has neither.
+    """
     if user.has_usable_password():
         return "Your password"
     return "A code of your app" if has_factor(user) else ""
 
 
 def require_proof(request: HttpRequest) -> None:
-    """Let only the person themselves go on, not whoever has found their browser open; raises NotProven or LockedOut."""
+    """Verify that the user is present, not someone else at an open browser. Raises NotProven or LockedOut."""
     proof = request.POST.get("proof", "")
     if not proves_themselves(request, person_of(request), password=proof, code=proof):
         raise NotProven

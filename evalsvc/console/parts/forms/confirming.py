@@ -14,7 +14,7 @@ def is_confirmed(request: HttpRequest, name: str) -> bool:
 
 
 def is_confirmed_or_told(request: HttpRequest, name: str) -> bool:
-    """Return whether the person has typed the name; who has not is told on the next page that nothing was done."""
+    """Return whether the user typed the name; if not, add a message that nothing was changed."""
     if is_confirmed(request, name):
         return True
     messages.error(request, f"Nothing was done: what was typed is not {name}.")

@@ -53,7 +53,7 @@ def first_part(pointer: str) -> str:
 
 
 def search_refusal(problem: Problem) -> str:
-    """Return in words why a search was refused, by its filters or its cost; raise what is no refusal."""
+    """Return the message for a search that was refused for its filters or its cost; raise any other problem."""
     if problem.code != "search_too_slow" and not isinstance(problem, Invalid):
         raise problem
     return f"{problem.detail} {problem.row.remedy}"

@@ -1,4 +1,4 @@
-"""Fields of forms that hold JSON, read by the rules of the API."""
+"""Form fields that contain JSON, parsed by the rules of the API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _decoder = msgspec.json.Decoder()
 
 
 class UnreadableJson(ValueError):
-    """A text that should be JSON is none; the text says where."""
+    """A text is not valid JSON; the message names the position."""
 
 
 def shown_json(document: Any) -> str:
@@ -40,7 +40,7 @@ def read_json_field(text: str, pointer: str) -> Any:
 
 
 def read_json_object(text: str, pointer: str) -> dict[str, Any]:
-    """Read a field that holds an object; one that is empty holds an empty one."""
+    """Read a field that contains a JSON object; an empty field is an empty object."""
     found = read_json_field(text, pointer) if text.strip() else {}
     if not isinstance(found, dict):
         raise Invalid(FieldError(pointer, "Write a JSON object."))

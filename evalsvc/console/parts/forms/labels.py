@@ -1,4 +1,4 @@
-"""Labels in forms: what a criteria offers as buttons, and what a sent form says."""
+"""Labels in forms: the options of a criteria, and the parsing of a submitted form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def label_options(criteria: AnnotationCriteria) -> list[tuple[str, str]]:
 
 
 def _value_of(category: Category) -> str:
-    # Not its place in the list: somebody may put the list in another order while the page is open.
+    # Not the position in the list: the list can be reordered while the page is open.
     return json.dumps([category.label, category.score], ensure_ascii=False)
 
 
@@ -40,9 +40,10 @@ def _words_of(category: Category) -> str:
 
 
 def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> Given:
-    """Return what a form says by a criteria: its `value` and `explanation`.
+    """Read the value and the explanation of a submitted label.
 
-    Raises Invalid for what says nothing, `changed_meanwhile` for an answer that the criteria does not offer any more.
+    Raises Invalid for a missing value, and Problem `changed_meanwhile` for an answer that the criteria no longer
+    offers.
     """
     value, why = sent.get("value", "").strip(), sent.get("explanation", "").strip() or None
     match criteria.annotation_type:

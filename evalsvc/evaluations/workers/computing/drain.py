@@ -21,7 +21,7 @@ from evalsvc.evaluations.workers.judging.store import Claimed, Read, SampleInput
 from evalsvc.evaluations.workers.pushes import Ear
 
 log = logging.getLogger(__name__)
-# Made before the pool forks: the worker's main process sets it when it is told to stop, and its children see it.
+# Created before the pool forks: the worker's main process sets it on shutdown, and its children see it.
 shutting_down = multiprocessing.Event()
 
 MOST_AT_ONCE = 16
@@ -36,10 +36,10 @@ PATIENCE_SECONDS = 30.0
 
 
 def drain(name: str) -> bool:
-    """Compute what waits, of all accounts, until nothing comes for a second; say whether there may be more.
+    """Compute waiting evaluations of all accounts until none arrives for a second; return whether there might be more.
 
-    `name` is of the message that has started this; should the process be lost, the next one that gets it knows what the
-    lost one had.
+    `name` identifies the message that started this; if the process is lost, the next one that receives the message
+    knows what the lost process had claimed.
     """
     neighbours.join()
     ear, ends_at = Ear(waking.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
@@ -52,12 +52,12 @@ def drain(name: str) -> bool:
                 return False
         return True
     except RedisError:
-        log.warning("the cpu lane hears nothing: Redis does not answer")
+        log.warning("cpu lane receives no notifications: Redis is unavailable")
         return False
 
 
 def compute_batch(name: str) -> bool:
-    """Claim a batch, compute it for a while, write it; say whether there may be more to claim."""
+    """Claim a batch, compute it for a while and write the results; return whether there might be more to claim."""
     try:
         slow = neighbours.slow_accounts()
         # Among more it finds what it may compute, if there is any.
@@ -65,8 +65,8 @@ def compute_batch(name: str) -> bool:
         waking.note_computing(name, claimed)
         return bool(claimed) and _work_off(claimed, slow)
     except DatabaseError:
-        # What was claimed stays pending, for whoever claims it when its lease has ended.
-        log.warning("the cpu lane stands still", exc_info=True)
+        # Claimed evaluations stay pending and can be claimed again when their lease expires.
+        log.warning("cpu lane paused after a database error", exc_info=True)
         connections.close_all()
         time.sleep(PAUSE_SECONDS)
         return False
@@ -79,11 +79,11 @@ def take_over(name: str) -> None:
 
 
 def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
-    """Compute and write; say whether there may be more for this process."""
+    """Compute and write; return whether there might be more for this process."""
     texts = read_claimed(claimed)
     now, later = _parted(*_allowed(claimed, slow, texts), texts)
     if not now:
-        # Whoever computes something slow claims it then. To call anybody would only bring it back here.
+        # A process that computes something slow claims it later. Notifying another one would only return it here.
         _release(later)
         return False
     is_full = len(claimed) >= MOST_AT_ONCE
@@ -108,7 +108,7 @@ def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequenc
     finally:
         neighbours.end()
     _record(done)
-    # Others may have left work to this process meanwhile, and nobody has called for it.
+    # Others might have left work to this process meanwhile without notifying one.
     was_slow = _is_long(now[0], texts) or time.monotonic() - began > SLOW_SECONDS
     return now[len(done) :], was_slow
 
@@ -118,8 +118,8 @@ def _allowed(
 ) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
     """Return what this process may compute, and what it leaves.
 
-    While all others compute something slow, it takes nothing long, and nothing of the accounts that they compute for:
-    somebody else may come, and would wait for all of them.
+    While all other processes compute something slow, it takes neither long texts nor evaluations of those accounts:
+    another account might arrive and would have to wait for all processes.
     """
     if slow is None:
         return claimed, ()
@@ -130,7 +130,7 @@ def _allowed(
 def _parted(
     allowed: Sequence[Claimed], others: Sequence[Claimed], texts: Mapping[int, Read]
 ) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
-    """Return what to compute now, and what to leave: short texts wait for no long one, and each long one is by itself."""
+    """Return what to compute now and what to leave: short texts never wait for long ones; a long one runs alone."""
     short = [one for one in allowed if not _is_long(one, texts)]
     now = short or allowed[:1]
     return now, [*others, *(one for one in allowed if one not in now)]
@@ -157,7 +157,7 @@ def _release(left: Sequence[Claimed]) -> None:
 
 
 def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:
-    # What has been deleted since has no texts, and needs no verdict.
+    # An evaluation deleted meanwhile needs no verdict.
     found = prepared(one, texts[one.id]) if one.id in texts else broke(one)
     if isinstance(found, Verdict):
         return found
@@ -171,7 +171,7 @@ def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:
 
 
 def _record(done: Sequence[Done]) -> None:
-    """Write verdicts, for as long as the database is away and nobody else has begun them."""
+    """Write verdicts, retrying while the database is unavailable and no other process has claimed them."""
     gives_up_at = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -180,6 +180,6 @@ def _record(done: Sequence[Done]) -> None:
         except DatabaseError:
             if time.monotonic() > gives_up_at:
                 raise
-            log.warning("%d verdicts are not written yet", len(done), exc_info=True)
+            log.warning("%d verdicts could not be written yet", len(done), exc_info=True)
             connections.close_all()
             time.sleep(PAUSE_SECONDS)

@@ -1,7 +1,7 @@
-"""What the processes of one worker know of each other: which compute something slow, so that one is left to others.
+"""Shared state of one worker's processes: which of them are busy with slow work.
 
-They share memory that is made before the pool forks. Nothing in it is locked: a process that is killed holds nothing
-up, and two that write at once cost a moment's error.
+It lets one process stay free for other accounts. The memory is allocated before the pool forks and is not locked: a
+killed process blocks no other, and concurrent writes cause at most a momentary error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Neighbours:
         self._since[own] = time.monotonic()
 
     def end(self) -> None:
-        """Say that this process computes nothing."""
+        """Mark this process as idle."""
         self._since[self._own()] = IDLE
 
     def slow_accounts(self) -> set[int] | None:

@@ -27,5 +27,5 @@ def computed(
         with computing(settings.COMPUTE_SECONDS):
             return score_sample(family, spec, chosen, sample, explain)
     except OverBudget as exc:
-        # It came too late for the family, or where the family's own errors are no longer told.
+        # Raised too late for the family to handle it, or outside the family's own error handling.
         return refused(exc.code, exc.detail)

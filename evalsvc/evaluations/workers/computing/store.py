@@ -23,5 +23,5 @@ def claim_computing(*, limit: int) -> list[Claimed]:
 
 
 def release(held: Sequence[tuple[int, int]], *, begun: bool) -> None:
-    """Let others claim these, (id, attempt) each, at once; what was not begun is no attempt."""
+    """Release these (id, attempt) pairs to other processes at once; what was not begun counts as no attempt."""
     rows(SYSTEM, RELEASE, [[id for id, _ in held], [n for _, n in held], begun])

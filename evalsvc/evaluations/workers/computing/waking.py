@@ -29,7 +29,7 @@ CALLED_SECONDS = 5
 
 
 def wake_computing(*request_ids: int, reply_to: str | None) -> bool:
-    """Tell of requests with work, and where their verdicts are waited for; say whether that could be told."""
+    """Notify workers of requests with work and of the verdicts' reply channel; return whether that succeeded."""
     return _told(f"{len(request_ids)} requests, the first {request_ids[0]}", request_ids if reply_to else (), reply_to)
 
 
@@ -39,22 +39,22 @@ def nudge_computing() -> bool:
 
 
 def answer_call() -> None:
-    """Say that the process which a message has started is there: for the next one another message is needed."""
+    """Acknowledge that the process started by a message is running; the next process needs another message."""
     try:
         shared_client(timeout=PUSHING_SECONDS).delete(CALLED_KEY)
     except RedisError:
-        log.warning("Redis does not answer")
+        log.warning("Redis is not responding")
 
 
 def note_computing(name: str, claimed: Sequence[Claimed]) -> None:
-    """Note what a process is about to compute, for whoever comes after it should it be lost."""
+    """Record what a process is about to compute, for its successor in case the process is lost."""
     if not claimed:
         return
     held = orjson.dumps([[one.id, one.n_attempts] for one in claimed])
     try:
         shared_client(timeout=PUSHING_SECONDS).set(_held_key(name), held, ex=HELD_SECONDS)
     except RedisError:
-        log.warning("Redis does not answer")
+        log.warning("Redis is not responding")
 
 
 def held_by(name: str) -> list[tuple[int, int]]:
@@ -79,10 +79,12 @@ def _told(what: str, awaited: Sequence[int] = (), reply_to: str | None = None) -
             push(pipe, KEY)
             pipe.llen(KEY)
             n_unheard = pipe.execute()[-1]
-        # Whoever waits for a push has taken it already, and goes on while there is more.
+        # A process that waits for a push has taken it already, and continues while there is more work.
         return not n_unheard or not client.set(CALLED_KEY, 1, nx=True, ex=CALLED_SECONDS) or start_process()
     except (OperationalError, RedisError, OSError):
-        log.warning("%s: no worker was told, as the broker does not answer; the sweep will do it", what)
+        log.warning(
+            "%s: no worker was notified because the broker is not responding; the sweep will pick up the work", what
+        )
         return False
 
 

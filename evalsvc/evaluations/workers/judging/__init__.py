@@ -1,1 +1,1 @@
-"""The judge lane: one process holds hundreds of evaluations in flight, and claims and writes them in batches."""
+"""The judge lane: one process has hundreds of evaluations in flight, and claims and writes them in batches."""

@@ -1,4 +1,4 @@
-"""The runner as a part of a Celery worker: it lives as long as a worker that consumes the queue `judge`."""
+"""The runner as a component of a Celery worker, for as long as the worker consumes the queue `judge`."""
 
 from __future__ import annotations
 
@@ -60,6 +60,6 @@ class JudgingStep(StartStopStep):
 
 
 def freeze_imports() -> None:
-    """Keep the garbage collector from what is imported: to walk that was a quarter of the runner's time."""
+    """Exclude imported objects from garbage collection: traversing them took a quarter of the runner's time."""
     gc.collect()
     gc.freeze()

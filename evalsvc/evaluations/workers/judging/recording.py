@@ -23,10 +23,11 @@ UNAVAILABLE = (OperationalError, InterfaceError)
 
 
 def record(done: Sequence[Done]) -> int:
-    """Write what came of evaluations, and tell who waits. What only missed its turn is put off, while there is time.
+    """Write the outcomes of evaluations and notify waiting callers; postpone those that only missed their turn.
 
-    Returns how many verdicts are new. To record the same again changes nothing, so whoever gets a database error may.
-    What the database refuses to hold fails alone, as `evaluator_failed`.
+    Return the number of new verdicts. An evaluation is postponed only while it has time left. Recording the same
+    outcomes again changes nothing, so a caller can retry after a database error. A verdict that the database rejects
+    fails alone, as `evaluator_failed`.
     """
     final = put_off(done)
     rows = {
@@ -43,9 +44,10 @@ def record(done: Sequence[Done]) -> int:
 
 
 def put_off(done: Sequence[Done]) -> list[Done]:
-    """Postpone what only missed its turn; return the rest: what is final, and what has no time left.
+    """Postpone outcomes that only missed their turn; return the rest: final ones, and those without time left.
 
-    What another has taken meanwhile is neither: a turn that was missed here is no answer to it.
+    Evaluations that another runner has taken in the meantime are in neither group: the turn missed here is not their
+    outcome.
     """
     missed = [(claimed, verdict) for claimed, verdict in done if isinstance(verdict, Postponable)]
     final = [one for one in done if not isinstance(one[1], Postponable)]
@@ -64,8 +66,10 @@ def written(final: Sequence[Done]) -> set[tuple[int, int]]:
     except (DatabaseError, TypeError) as exc:
         if isinstance(exc, DatabaseError) and not is_undone(exc):
             raise
-        # Without the message: it may quote what somebody has sent.
-        log.warning("%d verdicts were refused together, each is tried alone: %s", len(final), type(exc).__name__)
+        # Without the exception's message, which might quote submitted data.
+        log.warning(
+            "%d verdicts were rejected as a batch; writing each individually: %s", len(final), type(exc).__name__
+        )
     alone: set[tuple[int, int]] = set()
     for one in final:
         alone |= _written_alone(one)
@@ -79,9 +83,9 @@ def _written_alone(one: Done) -> set[tuple[int, int]]:
     except UNAVAILABLE:
         raise
     except (DatabaseError, TypeError) as exc:
-        log.error("evaluation %s: its verdict cannot be stored: %s", claimed.id, type(exc).__name__)
+        log.error("evaluation %s: verdict cannot be stored: %s", claimed.id, type(exc).__name__)
     store.finish_judging(items_of([(claimed, broke(claimed))]))
-    # Not among the new: what would be pushed is the verdict that was refused. Whoever waits reads this one.
+    # Not counted as new, since the pushed row would be the rejected verdict; waiting callers read the stored one.
     return set()
 
 

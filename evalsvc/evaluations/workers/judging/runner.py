@@ -1,7 +1,7 @@
-"""The runner: one process that holds hundreds of judged evaluations in flight, over a few database connections.
+"""The runner: one process with hundreds of judged evaluations in flight, over a few database connections.
 
-Calls wait in one event loop. Beside it four threads: one hears that there is work, one claims it, one keeps the leases
-of all that is held, one writes what has ended while the last batch was being written.
+Calls wait in one event loop. Four other threads listen for work, claim it, extend the leases of everything in flight,
+and write the verdicts that arrived while the previous batch was being written.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class JudgeRunner:
             has_verdict = {claimed.id for claimed, _ in [*self._ended, *self._writing]}
             left = [one for id, one in self._held.items() if id not in has_verdict]
         if left:
-            log.warning("%d evaluations are left to other runners", len(left))
+            log.warning("%d unfinished evaluations are left to other runners", len(left))
             self._attempt("giving back", lambda: store.give_back(left))
             waking.nudge_judging()
         connections.close_all()
@@ -107,7 +107,7 @@ class JudgeRunner:
             try:
                 work()
             except Exception:
-                log.exception("%s broke, and begins anew", work.__name__)
+                log.exception("%s crashed; restarting it", work.__name__)
                 if not self._closed.wait(AGAIN_SECONDS):
                     continue
             finally:
@@ -139,7 +139,7 @@ class JudgeRunner:
             with self._more:
                 self._may_be_more = True
                 self._more.notify()
-                # Until somebody has looked, further pushes say nothing new.
+                # Until the claiming thread has looked, further pushes carry no new information.
                 self._looked.wait_for(lambda: not self._may_be_more or self._is_draining, POLL_SECONDS)
 
     def _claim(self) -> None:
@@ -169,7 +169,8 @@ class JudgeRunner:
 
     def _hold(self, claimed: list[Claimed]) -> None:
         with self._more:
-            # One whose lease has ended while the database was away is being asked already.
+            # After a database outage, an evaluation with an expired lease can be claimed again while its call is in
+            # progress.
             fresh = [one for one in claimed if one.id not in self._held]
             self._held |= {one.id: one for one in claimed}
             self._may_be_more = True
@@ -196,7 +197,7 @@ class JudgeRunner:
         self._loop.call_soon_threadsafe(self._begin, works)
 
     def _forget(self, claimed: Sequence[Claimed]) -> None:
-        """Hold these no longer: their slots are free, and their leases end."""
+        """Remove evaluations from those in flight: their slots are free, and their leases expire."""
         with self._more:
             for one in claimed:
                 self._held.pop(one.id, None)
@@ -242,7 +243,7 @@ class JudgeRunner:
         while batch := self._next_batch():
             try:
                 while self._attempt("writing", partial(record, batch)) is None:
-                    # What it cost is paid: the verdicts are kept, and the leases, until the database is back.
+                    # The calls are paid for: the verdicts and their leases are retained until the database is back.
                     if self._closed.is_set():
                         return
             finally:
@@ -258,7 +259,7 @@ class JudgeRunner:
             return self._writing
 
     def _keep(self) -> None:
-        """Keep the leases of all that is held, until it is written."""
+        """Extend the leases of everything in flight until it is written."""
         while not self._closed.wait(settings.WORK_LEASE_SECONDS / 4):
             with self._more:
                 held = list(self._held.values())

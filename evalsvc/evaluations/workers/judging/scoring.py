@@ -33,7 +33,7 @@ def prepared(claimed: Claimed, read: Read) -> Work | Verdict:
     try:
         return Work(claimed, read.settings, stored_sample(read.inputs))
     except Exception:
-        log.exception("evaluation %s: its inputs cannot be read", claimed.id)
+        log.exception("evaluation %s: inputs cannot be read", claimed.id)
         return broke(claimed)
 
 
@@ -44,9 +44,9 @@ def broke(claimed: Claimed) -> Verdict:
 
 
 async def judged(work: Work) -> Verdict:
-    """Ask the judge; whatever goes wrong is a verdict, and it ends."""
+    """Run the judge within a deadline; any failure becomes an error verdict."""
     claimed = work.claimed
-    # The score has a deadline of its own; this one is for a family that does not keep to it.
+    # The score has its own deadline; this one covers a family that does not respect it.
     seconds = settings.JUDGE_DEADLINE_SECONDS + settings.WORK_LEASE_SECONDS
     try:
         async with asyncio.timeout(seconds):
@@ -55,7 +55,7 @@ async def judged(work: Work) -> Verdict:
         message = f"Evaluator {claimed.runs!r} had no verdict after {seconds} s."
         return Verdict("error", error_code="timeout", error_message=message)
     except Exception:
-        log.exception("evaluation %s broke", claimed.id)
+        log.exception("evaluation %s crashed", claimed.id)
         return broke(claimed)
 
 

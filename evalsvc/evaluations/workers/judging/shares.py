@@ -22,10 +22,10 @@ class Want:
 
 
 def want(claimed: Iterable[Claimed], *, slots: int) -> Want | None:
-    """Return what to claim beside all that is held; None when nobody could be given anything.
+    """Return what to claim in addition to everything in flight; None when no account can be given anything.
 
-    Below `slots` anybody may have the rest, those with the fewest in flight first. Above it accounts and connections
-    that hold less than their share are lent some. What is held is never taken back.
+    Below `slots` any account can receive the rest, those with the fewest in flight first. Above it, accounts and
+    connections with less than their share in flight are lent slots. A slot in use is never taken back.
     """
     held = Counter((one.account_id, one.connection) for one in claimed)
     n = held.total()

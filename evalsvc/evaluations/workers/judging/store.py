@@ -20,7 +20,7 @@ READ = "SELECT * FROM read_judging(%s::bigint[], %s::bigint[])"
 EXTEND = "SELECT * FROM extend_judging(%s::bigint[], %s::int[], %s)"
 POSTPONE = "SELECT * FROM postpone_judging(%s::bigint[], %s::int[], %s::float8[], %s)"
 FINISH = "SELECT * FROM finish_judging(%s::jsonb)"
-# Of earlier versions' messages: who was to work off a request may have been told before a runner had claimed it.
+# For messages of earlier versions: a message could be sent for a request before a runner had claimed its evaluations.
 FREE = """
 UPDATE evaluations_evaluation SET lease_expires_at = clock_timestamp()
 WHERE account_id = %(account)s AND request_id = %(request)s AND lane = 'judge' AND status = 'pending'
@@ -30,7 +30,7 @@ RETURNING id
 
 
 class Claimed(NamedTuple):
-    """An evaluation that this runner holds, as the database's `claim_judging` tells of it."""
+    """An evaluation claimed by this runner, as returned by the database function `claim_judging`."""
 
     id: int
     account_id: int
@@ -85,12 +85,12 @@ def read_claimed(claimed: Sequence[Claimed]) -> dict[int, Read]:
 
 
 def extend(claimed: Sequence[Claimed]) -> set[int]:
-    """Say that this runner is busy with these: their lease begins anew. Returns those that it still holds."""
+    """Renew the leases of evaluations in progress; return the ids of those that this runner still owns."""
     return _extended(claimed, float(settings.WORK_LEASE_SECONDS))
 
 
 def give_back(claimed: Sequence[Claimed]) -> None:
-    """Let another runner claim these at once. The attempt counts: what was asked is paid for."""
+    """Release evaluations to other runners immediately; the attempt counts, because its calls are paid for."""
     _extended(claimed, 0.0)
 
 
@@ -99,10 +99,11 @@ def _extended(claimed: Sequence[Claimed], lease_seconds: float) -> set[int]:
 
 
 def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bool]:
-    """Put evaluations off until their turn may have come; tell of each that is still held whether that was done.
+    """Postpone evaluations until their turn; return, for each that this runner still owns, whether it was postponed.
 
-    They stay pending and hold no slot; what was no attempt counts as none. The delay grows with each turn that was
-    missed. False for one whose delay would end later than JUDGE_PATIENCE_SECONDS after its request was accepted.
+    Postponed evaluations stay pending and occupy no slot; a missed turn does not count as an attempt. The delay grows
+    with each missed turn. The result is False where the delay would end later than JUDGE_PATIENCE_SECONDS after the
+    request was accepted.
     """
     delays = [_delay(one, wait) for one, wait in zip(claimed, waits, strict=True)]
     return dict(rows(SYSTEM, POSTPONE, [*_keys(claimed), delays, float(settings.JUDGE_PATIENCE_SECONDS)]))

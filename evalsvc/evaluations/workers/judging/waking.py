@@ -18,7 +18,7 @@ KEY = "evalsvc:judging"
 
 
 def wake_judging(*request_ids: int, reply_to: str | None) -> bool:
-    """Tell the runners that there is work, and where its verdicts are waited for; say whether that could be told."""
+    """Notify the runners of work and of the verdicts' reply channel; return whether that succeeded."""
     try:
         with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
             for request_id in request_ids if reply_to else ():
@@ -26,7 +26,7 @@ def wake_judging(*request_ids: int, reply_to: str | None) -> bool:
             push(pipe, KEY)
             pipe.execute()
     except RedisError:
-        log.warning("requests %s: Redis does not answer; a runner finds them by itself", request_ids[:3])
+        log.warning("requests %s: Redis is not responding; a runner will find them by polling", request_ids[:3])
         return False
     return True
 
@@ -38,4 +38,4 @@ def nudge_judging() -> None:
             push(pipe, KEY)
             pipe.execute()
     except RedisError:
-        log.warning("no runner was told of work that was given back: Redis does not answer")
+        log.warning("no runner was notified of released work because Redis is not responding")

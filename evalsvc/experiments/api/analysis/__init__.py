@@ -1,1 +1,1 @@
-"""What is asked of outputs that are scored: comparisons, aggregates, labels, components, the Pareto front."""
+"""Analyses of scored outputs: comparisons, aggregates, labels, components, the Pareto front."""

@@ -14,7 +14,7 @@ from evalsvc.rest.answering.shapes import answers_with
 
 
 class ComponentsView(AccountView):
-    """What holds a pipeline back."""
+    """The components that limit a pipeline."""
 
     bare = ("GET",)
     one_snapshot = True

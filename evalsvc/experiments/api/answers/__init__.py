@@ -1,1 +1,1 @@
-"""The shapes of answers about experiments, as the OpenAPI document says them; tests hold every answer to them."""
+"""The response shapes of experiments, as in the OpenAPI document; tests check every response against them."""

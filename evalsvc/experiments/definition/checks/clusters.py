@@ -32,9 +32,10 @@ def read_cluster(name: str, pointer: str = "/cluster_by") -> Path:
 
 
 def check_clusters(version: DatasetVersion, body: Mapping[str, Any], strategy: str | None) -> str | None:
-    """Return the name of what a plan's examples share; raise Invalid where no example has it, or what it cannot mind.
+    """Return the metadata field by which a plan's examples are clustered, or None.
 
-    A race takes examples one by one, and so do strategies that are asked for by name: their numbers would be too sure.
+    Raises Invalid where no example has the field, and for races and strategies selected by name: both treat examples as
+    independent, so their results would be too certain.
     """
     name: str | None = body.get("cluster_by")
     if name is None:
@@ -56,7 +57,7 @@ def check_clusters(version: DatasetVersion, body: Mapping[str, Any], strategy: s
 
 
 def check_no_strategy(metrics: Iterable[Mapping[str, Any]], pointer: str) -> None:
-    """Refuse metrics that ask for a strategy by name; raise Invalid."""
+    """Reject metrics that select a strategy by name; raise Invalid."""
     found = [FieldError(f"{pointer}/{i}/strategy", NO_STRATEGY) for i, one in enumerate(metrics) if one.get("strategy")]
     if found:
         raise Invalid(*found)

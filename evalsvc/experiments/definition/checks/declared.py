@@ -35,7 +35,7 @@ class Outputs:
     reader: SchemaReader
 
     def at(self, pointer: str) -> list[Node]:
-        """Return what may lie at a pointer; where the answer has nothing, a component beside it may stand."""
+        """Return the nodes that can be at a pointer; where the answer has nothing, a component next to it counts."""
         parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         paths = [parts] if parts[:1] != [OUTPUT] or len(parts) == 1 else [parts, parts[1:]]
         return [node for one in self.alternatives for path in paths for node in self._under(one, path)]
@@ -46,7 +46,7 @@ class Outputs:
         return self.reader.at(one[parts[0]], parts[1:]) if parts and parts[0] in one else []
 
     def pointers(self, *, within: bool) -> list[str]:
-        """List the declared pointers; those of components beside the answer as they are, or as if `within` it."""
+        """List the declared pointers; those of components next to the answer unchanged, or as if `within` it."""
         found: list[str] = []
         for one in self.alternatives:
             named = {"": one} if isinstance(one, Node) else {f"/{escaped(name)}": node for name, node in one.items()}

@@ -1,4 +1,4 @@
-"""Configs that cannot run component by component: refused where a plan asks for isolated mode."""
+"""Configs that cannot run component by component: rejected where a plan requests isolated mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics whose mapping leads nowhere: refused before a run where that can be told, else stopped after some outputs."""
+"""Metrics with a mapping that matches nothing: rejected before a run if possible, else stopped after some outputs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _problems(version: DatasetVersion, sample: Mapping[str, str], at: str) -> It
 
 
 def _why_no_root(pointer: str) -> str | None:
-    """Say that a pointer starts where neither examples nor answers have anything; None when it does not."""
+    """Return an error for a pointer that starts outside examples and answers; None for any other."""
     roots, root = (*EXAMPLE_ROOTS, OUTPUT), root_of(pointer)
     if root in roots:
         return None
@@ -58,7 +58,10 @@ def _why_no_root(pointer: str) -> str | None:
 
 
 def holds(version: DatasetVersion, pointer: str) -> bool:
-    """Return whether an example of the version can have something at a pointer; a blind dataset is asked for nothing."""
+    """Return whether an example of the version can have something at a pointer.
+
+    In a blind dataset, anything can be at a pointer into `expected`.
+    """
     root, *parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
     if root == "input":
         return may_hold(version.input_schema, parts)
@@ -70,7 +73,7 @@ def holds(version: DatasetVersion, pointer: str) -> bool:
 
 
 def may_hold(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
-    """Return whether a value of this schema can have something at a path. Below what a schema tells, anything may lie."""
+    """Return whether a value of this schema can have something at a path; undescribed parts can be anything."""
     if not parts:
         return True
     part, rest = parts[0], parts[1:]
@@ -90,9 +93,9 @@ def may_hold(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
 def check_components(
     version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], candidates: Iterable[Candidate]
 ) -> None:
-    """Refuse what asks for a component that a config says it does not have. Raises Invalid.
+    """Reject requests for a component that a config declares it does not have. Raises Invalid.
 
-    The nodes of a pipeline are its components; `components` among the parameters of a push config is such a list.
+    The components of a pipeline are its nodes; a push config can list its components in the parameter `components`.
     """
     expected = expected_components(version)
     pointers = [{**sample, **(metric.sample or {})} for metric in metrics if _reads_whole(metric)]
@@ -114,9 +117,9 @@ def check_components(
 
 
 def check_known_components(version: DatasetVersion, metrics: Sequence[Metric], candidates: Sequence[Candidate]) -> None:
-    """Refuse a component that none of all configs has, where each of them says which it has. Raises Invalid.
+    """Reject a component that none of the configs has, where each of them declares its components. Raises Invalid.
 
-    What only some of them have does not apply to the others.
+    A component that only some configs have does not apply to the others.
     """
     declared = [components_named(one.kind, one.parameters) for one in candidates]
     if not declared or None in declared:
@@ -163,7 +166,7 @@ def _reads_output(row: Mapping[str, Any]) -> bool:
 
 
 def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
-    """Stop metrics of configs of whose first outputs not one has what their mapping looks for; the run goes on."""
+    """Stop a metric of a config where none of the first outputs has what its mapping refers to; the run continues."""
     names = [row["name"] for row in plan.metrics if row["source"] in EVALUATOR_SOURCES or _reads_output(row)]
     if not may_be_unmapped(plan):
         return

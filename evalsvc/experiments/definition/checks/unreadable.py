@@ -1,4 +1,4 @@
-"""Metrics that cannot read what a config declares its outputs to be: refused before anything is asked."""
+"""Metrics that cannot read the outputs that a config declares: rejected before the first query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Configs: TypeAlias = Sequence[Candidate | Config]
 
 @dataclass(frozen=True, slots=True)
 class UnreadableMetric:
-    """What a metric cannot read: its number, whose pointer it is (`metric` or `plan`), which one, and why."""
+    """An unreadable field: the metric's index, the pointer's owner (`metric` or `plan`), the field, and the reason."""
 
     metric: int
     owner: str
@@ -39,7 +39,7 @@ class UnreadableMetric:
     why: str
 
     def pointer(self, metrics: str, plan: str) -> str:
-        """Return where the pointer stands, given where metrics and the mapping of the plan do."""
+        """Return the location of the pointer, given the locations of the metrics and of the plan's mapping."""
         return f"{plan}/{self.field}" if self.owner == "plan" else f"{metrics}/{self.metric}/{self.field}"
 
 
@@ -51,10 +51,10 @@ def check_outputs(
     *,
     pointer: str | None = None,
 ) -> None:
-    """Refuse configs of whose declared outputs a metric cannot read what it must. Raises Invalid.
+    """Reject configs with declared outputs that a metric cannot read. Raises Invalid.
 
-    It points at the mapping of the metric or of the plan; where that is fixed already, at the config, `pointer` being
-    where configs stand.
+    Errors point at the mapping of the metric or of the plan. Where the mapping is fixed already, they point at the
+    config instead, and `pointer` is the location of the configs.
     """
     errors: dict[str, FieldError] = {}
     for i, misfits in _by_config(version, metrics, sample, configs):
@@ -93,7 +93,7 @@ def check_added_metrics(
 def _by_config(
     version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], configs: Configs
 ) -> Iterator[tuple[int, list[UnreadableMetric]]]:
-    """Yield the configs of which a metric cannot read something, with what; of those alike the first."""
+    """Yield the index and the misfits of each config that a metric cannot read; of equal configs only the first."""
     reader = SchemaReader()
     example: dict[str, Any] = {"expected": {name: {} for name in expected_components(version)} or None}
     for i in _distinct(configs):
@@ -163,7 +163,7 @@ def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None
 
 
 def _near(pointer: str, declared: Sequence[str]) -> str:
-    """Ask for a declared pointer that ends alike: what differs in most mistakes is the last step, or the way to it."""
+    """Suggest a declared pointer with a similar last part: most mistakes are in the last step or in the path to it."""
     ends: dict[str, str] = {}
     for one in declared:
         ends.setdefault(one.rpartition("/")[2], one)

@@ -1,7 +1,7 @@
-"""What is said in JSON of many shapes: answers and passages of applications, pipelines and datasets.
+"""Answers and passages in JSON of many shapes, from applications, pipelines and datasets.
 
-An application answers with a text, with an object of fields (`{"answer": …, "contexts": […]}`), or, as a Haystack
-pipeline does, with such an object for each component. Nothing is guessed: of two answers that differ neither is taken.
+An application answers with a text, with an object of fields (`{"answer": …, "contexts": […]}`), or, like a Haystack
+pipeline, with such an object for each component. Nothing is guessed: of two different answers, neither is used.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ ENVELOPE = "init_parameters"
 
 
 def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS) -> object:
-    """Return what an object holds under the first of these names, at its top or in one of its components.
+    """Return the value under the first of these names in an object, at its top level or in one of its components.
 
-    MISSING when nothing does, and the object itself when its components hold different things: no reader takes it.
+    MISSING when it has none of them, and the object itself when its components have different values: no reader accepts
+    it.
     """
     if not isinstance(value, Mapping) or not levels:
         return MISSING
     value = _opened(value)
     for name in names:
-        # A component may be called as a field is: then it holds the field.
+        # A component can have the name of a field; the field is then inside it.
         if name in value and find_named(value[name], names, levels=levels - 1) is MISSING:
             return value[name]
     parts = [part for one in value.values() if (part := find_named(one, names, levels=levels - 1)) is not MISSING]
@@ -44,7 +45,7 @@ def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS)
 def said(value: object) -> Any:
     """Return the answer within an output, or the accepted answers within an expectation.
 
-    MISSING when it is an object that holds passages only.
+    MISSING when it is an object with passages only.
     """
     if not isinstance(value, Mapping) or _is_answer(value):
         return plain(value)
@@ -67,7 +68,7 @@ def find_passages(value: object, names: Sequence[str] = PASSAGES) -> object:
 
 
 def question(value: object) -> Any:
-    """Return the text that was asked: as it is, or the one that an object of fields or components holds."""
+    """Return the question: the text itself, or the one within an object of fields or components."""
     if not isinstance(value, Mapping):
         return value
     found = find_named(value, QUESTIONS)

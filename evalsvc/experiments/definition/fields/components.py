@@ -26,7 +26,7 @@ class ComponentPart:
 
 @dataclass(frozen=True, slots=True)
 class NoPart:
-    """Why an output has no such part: the metric does not apply to it, unless something has failed."""
+    """The reason why an output lacks such a part: the metric does not apply to it, unless `is_error` is true."""
 
     why: str
     is_error: bool = False
@@ -62,7 +62,7 @@ def _why_not_isolated(name: str, trace: Mapping[str, Any]) -> NoPart:
 
 
 def find_component(components: Mapping[str, Any], name: str) -> Any:
-    """Return what a component has put out: beside the answer, or within it. MISSING when it is in neither."""
+    """Return the output of a component, next to the answer or within it; MISSING when it is in neither."""
     if name != OUTPUT and name in components:
         return components[name]
     answer = components.get(OUTPUT)

@@ -1,7 +1,7 @@
-"""What a JSON Schema says of values that nobody has seen yet: what may lie at a path, and what such a value looks like.
+"""What a JSON Schema implies for values: what can be at a path, and what a value looks like.
 
-Names that an object's `properties` do not have are taken not to be there, unless `additionalProperties` says so. In
-everything else a doubt is a yes: what cannot be told, or would take long to tell, may be anything.
+Names that are not in an object's `properties` are taken as absent, unless `additionalProperties` allows them.
+Everything else that cannot be decided, or not within the budget, is taken as possible.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Node(NamedTuple):
 
 
 class Unknown(Exception):
-    """What a schema describes may be anything."""
+    """Raised when a schema allows any value."""
 
 
 class SchemaReader:
-    """Reads schemas, with a budget for all that one request asks about them."""
+    """Reads schemas, with one budget of steps for everything that a request needs from them."""
 
     def __init__(self) -> None:
         self._n_steps = MAX_STEPS
@@ -88,9 +88,9 @@ class SchemaReader:
         return [Node(one, root) for one in found] if len(found) <= MAX_FORMS else [Node({}, root)]
 
     def specimens(self, node: Node, level: int = 0) -> list[object]:
-        """Return values of every kind that a schema describes. Raises Unknown where it leaves open what there is.
+        """Return values of every kind that a schema describes. Raises Unknown where the schema allows any value.
 
-        Texts are equal, so that nothing depends on what they say.
+        All texts are equal, so that nothing depends on their content.
         """
         found = [value for form in self.forms(node) for value in self._of_form(form, level)]
         if len(found) > MAX_SPECIMENS:
@@ -113,7 +113,7 @@ class SchemaReader:
             yield from self._objects(form, level)
 
     def _lists(self, form: Node, level: int) -> Iterator[list[Any]]:
-        """Yield lists of one, or of as many as there must be; an empty one would say nothing."""
+        """Yield lists of one item, or of two where more than one is required; an empty one would reveal nothing."""
         schema, root = form
         first = schema.get("prefixItems")
         if first:
@@ -155,7 +155,7 @@ class SchemaReader:
 
 
 def types_of(schema: Mapping[str, object]) -> set[str] | None:
-    """Return the types that a schema without references allows; None for any. What it says of members implies one."""
+    """Return the types that a schema without references allows; None for any. Keywords for members imply a type."""
     declared = schema.get("type")
     if isinstance(declared, str):
         return {declared}

@@ -1,4 +1,4 @@
-"""Where the fields of a sample lie: where a pointer says, else where examples and answers usually have them."""
+"""The fields of a sample: read at the given pointers, else where examples and answers usually have them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOLD_COLUMNS = ("gold_contexts", "gold_context", "evaluated_model_gold_context")
 TOP_K_COLUMNS = ("top_k_contexts", "top_k_context", "evaluated_model_top_k_context")
 BASELINES = ("baseline_output", "evaluated_model_baseline_output")
 UNMAPPED = "unmapped"
-# What stands beside an answer under these names belongs to it, and is no component that answers too.
+# Values next to an answer under these names belong to it; they are not components with answers of their own.
 NOT_COMPONENTS = {OUTPUT, *answers.PASSAGES, *answers.TOP_K_PASSAGES}
 
 
@@ -47,12 +47,12 @@ def map_sample(
     *,
     pointed: Mapping[str, object] | None = None,
 ) -> Mapped:
-    """Make the sample of an example and its answer.
+    """Build the sample of an example and its answer.
 
-    `components` is the output as it is stored: `output` is the answer itself, others stand beside it. `pointers` are
-    RFC 6901 JSON pointers by field, into `/input`, `/expected`, `/contexts`, `/metadata` of the example or `/output` of
-    the answer. Fields without one are looked for by `DEFAULTS`. `pointed` is the example that pointers lead into, where
-    `example` is only what a component sees of it.
+    `components` is the output as it is stored: `output` is the answer itself, other components are next to it.
+    `pointers` are RFC 6901 JSON pointers by field, into `/input`, `/expected`, `/contexts`, `/metadata` of the example
+    or `/output` of the answer. Fields without a pointer are read by `DEFAULTS`. `pointed` is the example in which
+    pointers are resolved, where `example` is only the part that a component sees.
     """
     values: dict[str, Any] = {}
     lost: dict[Field, str] = {}
@@ -81,7 +81,7 @@ def value_at(example: Mapping[str, object], components: Mapping[str, object], po
 
 
 def look_up_answer(components: Mapping[str, object], pointer: str) -> object:
-    """Return what a pointer into an output names, or MISSING; a component may stand where the answer has nothing."""
+    """Return the value at a pointer into an output, or MISSING; a component is used where the answer has nothing."""
     found = resolve_pointer(components, pointer)
     if found is MISSING and pointer.startswith(f"/{OUTPUT}/"):
         found = resolve_pointer(components, pointer.removeprefix(f"/{OUTPUT}"))
@@ -89,7 +89,7 @@ def look_up_answer(components: Mapping[str, object], pointer: str) -> object:
 
 
 def why_nothing(name: str, components: Mapping[str, object], pointer: str) -> str:
-    """Say that an output has nothing at the pointer under this name, and what it has."""
+    """Return an error for a field: the output has nothing at its pointer, and what it has instead."""
     return f"`{name}` is looked for at {pointer!r}, where the answer has nothing: {_shown(components)}."
 
 
@@ -108,7 +108,7 @@ def _answer(components: Mapping[str, Any]) -> Any:
 
 
 def _beside(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """Return what stands beside the answer under one of these names, or within it."""
+    """Return the value under one of these names next to the answer, or the passages within the answer."""
     found = next((components[name] for name in names if components.get(name) is not None), MISSING)
     return answers.find_passages(_answer(components), names) if found is MISSING else found
 
@@ -121,7 +121,7 @@ def _output(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
 
 
 def _part(components: Mapping[str, Any], component: str) -> Any:
-    """Return what a component has said: within the answer, or beside it."""
+    """Return the output of a component, within the answer or next to it."""
     answer = _answer(components)
     if isinstance(answer, Mapping) and component in answer:
         return answer[component]
@@ -138,7 +138,7 @@ def _contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
 
 
 def _of_components(components: Mapping[str, Any]) -> Any:
-    """Return the passages that components beside the answer have put out; MISSING where they differ."""
+    """Return the passages in the outputs of components next to the answer; MISSING where they differ."""
     found = answers.find_passages({name: part for name, part in components.items() if name != OUTPUT})
     return MISSING if isinstance(found, Mapping) else found
 
@@ -171,7 +171,7 @@ DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
 
 
 def _missing_component(example: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
-    """Say that an answer lacks every component that the example expects something of."""
+    """Return an error if the answer lacks every component for which the example has an expectation; otherwise None."""
     expected, answer = answers.components_of(example.get("expected")), _answer(components)
     if not expected or not answers.components_of(answer):
         return None

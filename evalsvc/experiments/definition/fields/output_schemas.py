@@ -1,7 +1,7 @@
-"""What a config declares its outputs to look like: checked itself, and what each output is held to.
+"""The schema that a config declares for its outputs: checks of the schema, and of each output against it.
 
-An output that is the answer alone is held to the schema as that answer; one by component as the object of its
-components, of which `output` is the answer.
+An output that is only the answer is validated as that answer; one by component is validated as the object of its
+components, in which `output` is the answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OUTPUT_SCHEMA = "output_schema"
 AT = f"/parameters/{OUTPUT_SCHEMA}"
 BAD_OUTPUT = "bad_output"
 MAX_SHOWN, MAX_WHERE = 100, 300
-# Checking a schema, and an output of which each part takes a step, costs time of the web server.
+# Checking a schema, and validating an output part by part, takes time of the web server.
 MAX_BYTES = 32_768
 MAX_SCHEMAS = 16
 MAX_STEPS = 20_000
@@ -46,20 +46,20 @@ def _problems(raw: bytes) -> list[tuple[str, str]]:
 
 
 def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Return the schema that a config's outputs are held to; None where it declares none that could be used.
+    """Return the schema that a config's outputs must satisfy; None where it declares no usable one.
 
-    A config of `push` may have been made before its parameters meant anything.
+    A `push` config might have been created before its parameters had a meaning.
     """
     schema = parameters.get(OUTPUT_SCHEMA) if kind != "chat" else None
     return schema if isinstance(schema, Mapping) and not schema_problems(schema) else None
 
 
 def breach_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
-    """Return where an output breaks its schema, what came there and what is wanted; None when it fits."""
+    """Return where an output breaks its schema, with the value and the rule; None when it is valid."""
     whole = dict(components)
     if set(whole) != {OUTPUT}:
         return _breach(schema, whole, ())
-    # `{"output": …}` may be meant either way, whatever else there may be beside it.
+    # `{"output": …}` is ambiguous: it can be the answer alone, or the object of its components.
     found = _breach(schema, whole[OUTPUT], (OUTPUT,))
     by_component = _breach(schema, whole, ()) if found else None
     return found and by_component and (by_component if OUTPUT in schema.get("properties", {}) else found)

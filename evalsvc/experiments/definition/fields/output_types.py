@@ -1,4 +1,4 @@
-"""Metrics that fit what the configs put out: nDCG says nothing about an answer, nor ROUGE about documents."""
+"""Metrics must suit the outputs of the configs: nDCG does not apply to an answer, nor ROUGE to documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REMEDY = "`GET /v1/evaluators?output_type=` lists what fits."
 
 
 def check_output_types(metrics: Sequence[Metric], output_types: Collection[str] | None) -> None:
-    """Raise Invalid, pointing at each metric whose evaluator judges none of the outputs that the plan declares."""
+    """Raise Invalid, pointing at each metric with an evaluator that supports none of the plan's output types."""
     if not output_types:
         return
     errors = []
@@ -30,6 +30,6 @@ def check_output_types(metrics: Sequence[Metric], output_types: Collection[str] 
 
 
 def _judged(metric: Metric) -> Sequence[str]:
-    """Return the kinds of output that a metric's evaluator judges; none where the metric has no evaluator."""
+    """Return the output types that a metric's evaluator supports; none for a metric without an evaluator."""
     found = find_evaluator(metric.runs) if metric.runs else None
     return facts_of(*found, metric.settings).output_types if found is not None else ()

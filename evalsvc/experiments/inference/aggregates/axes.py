@@ -1,4 +1,4 @@
-"""By what an aggregate is asked for: a metadata value of the examples, and parameters of the configs."""
+"""The axes of an aggregate: a metadata value of the examples, and parameters of the configs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_axes(names: Sequence[str]) -> Axes:
 
 @dataclass(frozen=True, slots=True)
 class ConfigGroup:
-    """Configs whose scores are averaged, example by example: those with the same values of the knobs, or just one."""
+    """Configs with the same values of the knobs, or a single config; their scores are averaged example by example."""
 
     values: Mapping[str, Any]
     configs: tuple[Config, ...]
@@ -88,7 +88,7 @@ def _setting(parameters: Any, path: Path) -> Any:
 
 
 def _rank(value: Any) -> tuple[int, float, str]:
-    """Return where a value stands: numbers by size, then what is written, then configs without the knob."""
+    """Return a sort key: numbers by size, then other values as text, then configs without the knob."""
     if value is None:
         return 2, 0.0, ""
     if isinstance(value, int | float) and not isinstance(value, bool):

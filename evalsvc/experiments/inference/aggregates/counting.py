@@ -148,7 +148,7 @@ def _asked(metric: Metric, groups: Sequence[Sequence[Config]]) -> str:
 
 
 def begun_of(group: Sequence[Config], uptos: Mapping[int, int]) -> list[Config]:
-    """Return the configs that have finished anything: the others have no say in how far their group is counted."""
+    """Return the configs that have finished anything; the others do not limit how far their group is counted."""
     return [config for config in group if uptos[config.pk]]
 
 

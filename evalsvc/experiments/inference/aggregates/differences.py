@@ -39,7 +39,7 @@ class FinishedConfig:
 
     @classmethod
     def of(cls, metric: Metric, config: Config) -> FinishedConfig:
-        """Return a config with where a metric of it stands."""
+        """Return a config with the position up to which it has finished a metric."""
         return cls(config, finished_of(metric, [config])[config.pk])
 
 

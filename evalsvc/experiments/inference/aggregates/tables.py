@@ -32,7 +32,7 @@ UNEVEN = "uneven"
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuestion:
-    """What is asked for: one metric, by what, how sure, and how many slices at most stand for themselves."""
+    """The query of an aggregate: one metric, its axes, the confidence level, and the maximum number of slices."""
 
     metrics: Sequence[Metric]
     """The metric as each experiment has it: added to one of them later, perhaps."""
@@ -49,7 +49,7 @@ class AggregateQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SlicedRun:
-    """One experiment with the configs that are asked about."""
+    """One experiment with its selected configs."""
 
     plan: ExperimentPlan
     configs: Sequence[Config]
@@ -83,7 +83,7 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     metric = question.metric
     parts = [SlicePart(row.counted.sums, metric.binary and len(row.group.configs) == 1) for row in rows]
     n_differences = sum(row.run is not runs[0] for row in rows) if is_paired else 0
-    # Intervals of means and of differences stand in one table, and hold together.
+    # Intervals of means and of differences are in one table and simultaneously valid.
     found, each = joint_estimates(
         metric.kind, parts, level=question.level, value_range=metric.value_range, n_others=n_differences
     )

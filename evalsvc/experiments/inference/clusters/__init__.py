@@ -1,1 +1,1 @@
-"""Estimates where examples share something: counted by cluster, and shown with what they cannot say."""
+"""Estimates for examples in clusters: counted by cluster, and displayed with their limitations."""

@@ -98,9 +98,9 @@ def count_bare(plan: ExperimentPlan) -> int | None:
 def count_clusters(
     plan: ExperimentPlan, configs: Sequence[Config], metrics: Sequence[Metric], *, most: int | None = None
 ) -> Counted:
-    """Return the sums over a plan's clusters of what each config has finished; nothing where it names none.
+    """Return the sums over a plan's clusters of what each config has finished; empty for a plan without clusters.
 
-    `most`: how many scores of configs that still run may be counted in all; beyond, only those that have ended are.
+    `most` limits how many scores of running configs are counted in all; beyond it, only ended configs are counted.
     """
     if plan.cluster_by is None:
         return {}

@@ -14,7 +14,7 @@ from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, clustered_pa
 
 
 def agreed_cluster(asked: str | None, named: Sequence[str | None]) -> str | None:
-    """Return by what examples are clustered: what is asked for, else what the plans name; Invalid where they differ."""
+    """Return the requested cluster field, else that of the plans; raise Invalid where the plans differ."""
     if asked is not None:
         read_cluster(asked)
         return asked
@@ -28,9 +28,9 @@ def agreed_cluster(asked: str | None, named: Sequence[str | None]) -> str | None
 def pairs_over_clusters(
     experiment_id: int, cluster_by: str, scores: tuple[FloatArray, FloatArray], places: Sequence[int]
 ) -> ClusteredPairs:
-    """Return the sums over clusters of the differences, first minus second; each pair stands at a place of the plan.
+    """Return the sums over clusters of the differences, first minus second, of pairs at these places of the plan.
 
-    A score is not finite where there is none.
+    A missing score is not finite.
     """
     first, second = scores
     both = np.isfinite(first) & np.isfinite(second)

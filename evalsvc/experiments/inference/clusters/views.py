@@ -1,7 +1,7 @@
-"""What is shown of a metric whose examples share something: its interval over clusters, or why there is none.
+"""The view of a metric with examples in clusters: its interval over clusters, or why it has none.
 
-It holds for one look, also while examples are to come: what may be watched takes examples one by one. What covers this
-set stays as it is: its examples are asked in an order drawn at random, whatever they share.
+The interval is valid for one look, also while examples are to come, because methods for repeated looks treat examples
+as independent. The interval for this set is unchanged: its examples are processed in random order, whatever they share.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""One metric of one config: what it is, where it would settle, and what it was when somebody looked."""
+"""Estimates of one metric of one config: for new data, for this set, and at each look."""

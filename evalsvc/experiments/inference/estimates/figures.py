@@ -1,7 +1,7 @@
-"""From running sums to what people see of a metric: where it would settle on new data, and what it is on this set.
+"""From running sums to the displayed figures of a metric: its estimate for new data, and its value on this set.
 
-Two questions, and no number answers both. The first is asked by whoever wants to know if a prompt is better, so its
-interval is the headline; it keeps a width when every example has been scored. The second ends in a census.
+These are two questions with two answers. The first matters when choosing a prompt, so its interval is the headline; it
+retains a width when every example has been scored. The second ends in a census.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ SELECT value FROM experiments_score
 WHERE config_id = %s AND metric = %s AND pos < %s AND value IS NOT NULL ORDER BY pos LIMIT %s
 """
 NO_RANGE = "no_range"
-# Whoever adds a metric may have seen the outputs: nothing about it was planned, and it holds for one look.
+# The outputs might have been seen before the metric was added: nothing about it was planned, so it is valid for one
+# look.
 ADDED_LATER = "added_later"
 
 
@@ -67,13 +68,13 @@ class Tally:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether every example that the plan asks for has been tried: nobody watches any more."""
+        """Whether every example in the plan has been tried, so that no further looks follow."""
         asked = self.n_examples if self.n_asked is None else self.n_asked
         return self.sums.n + self.n_error + self.n_na >= asked
 
 
 def tally_of(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
-    """Add up the aggregates of a config: what was seen before its design, and what came after."""
+    """Add up the aggregates of a config: those from before its design, and those from after it."""
     found = [row for row in rows if row is not None]
     sums = add_sums([sums_of_row(row) for row in found])
     n_error, n_na = sum(row.n_error for row in found), sum(row.n_na for row in found)
@@ -94,10 +95,10 @@ def estimated_value(metric: Metric, tally: Tally) -> float | None:
 def new_data_of(
     metric: Metric, tally: Tally, level: float, *, is_watched: bool = True, watched: Ends | None = None
 ) -> dict[str, Any] | None:
-    """Return the interval for new data, of the mean of one score; None for a metric that can have none.
+    """Return the interval for new data, of the mean of one score; None for a metric without such an interval.
 
-    While examples are to come the headline holds at all looks together, for a metric in a range, and the one for one
-    look stands beside it. `watched` are its ends for scores that are not 0 or 1.
+    While examples are to come, the headline of a metric in a range is valid at all looks together, and the interval for
+    one look is next to it. `watched` are the bounds for scores that are not 0 or 1.
     """
     if metric.kind.covers is None or not tally.sums.n:
         return None
@@ -145,7 +146,7 @@ def this_set_of(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | 
 
 
 def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, str]:
-    """Return the interval for the examples that are scored or may be, on the scale of one score."""
+    """Return the interval for the examples that have a score or can get one, on the scale of one score."""
     sums, population = tally.sums, tally.n_scorable
     if metric.value_range is not None and needs_series(metric) and 1 < sums.n < population:
         # As for new data, nearer to the mean by what has been seen.
@@ -181,7 +182,7 @@ def _with_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
 def requested_of(
     plan: ExperimentPlan, metric: Metric, tally: Tally, *, config_id: int, end: int
 ) -> dict[str, object] | None:
-    """Return what a strategy that was asked for by name gives, to its last digit; None when none was."""
+    """Return the unrounded result of a strategy that was selected by name; None without one."""
     strategy = metric.strategy
     if strategy is None or metric.kind.covers is None or plan.cluster_by is not None:
         return None
@@ -207,10 +208,10 @@ def requested_of(
 def decision_of(
     plan: ExperimentPlan, metric: Metric, tally: Tally, watched: WatchedIntervals | None
 ) -> tuple[dict[str, object] | None, str | None]:
-    """Return the interval for this set that may be read at every shard end, or None and why there is none.
+    """Return the interval for this set that can be read at every shard end, or None and the reason.
 
-    Counts of ones share the error between the shard ends; other scores in a range are bet on, which holds at all looks.
-    A metric that was added later has one when all is scored.
+    Counts of ones divide the error between the shard ends; other scores in a range use betting intervals, which are
+    valid at all looks. A metric that was added later has an interval once everything is scored.
     """
     if metric.kind.covers is None or (metric.kind.is_of_single_scores and not tally.sums.n):
         return None, None
@@ -234,7 +235,7 @@ def decision_level(plan: ExperimentPlan) -> float:
 
 
 def needs_series(metric: Metric) -> bool:
-    """Return whether intervals that may be watched follow the order of the scores: those in a range and not 0 or 1."""
+    """Return whether anytime-valid intervals depend on the order of the scores: those in a range and not 0 or 1."""
     return metric.is_comparable and not metric.binary
 
 
@@ -245,10 +246,10 @@ def figures(
     watched: WatchedIntervals | None = None,
     clusters: ClusterSums | None = None,
 ) -> dict[str, Any]:
-    """Return the numbers of a metric: the estimate, its interval for new data as the headline, and that for this set.
+    """Return the figures of a metric: the estimate, its interval for new data as the headline, and that for this set.
 
-    Of a total only this set can be asked; its headline is the `mean`. Where the plan names clusters, the interval for
-    new data is over them.
+    A total is defined for this set only; its headline is the `mean`. Where the plan has clusters, the interval for new
+    data is over them.
     """
     level = plan.level
     if plan.cluster_by is not None and metric.kind.covers is not None and tally.sums.n:
@@ -279,7 +280,7 @@ def figures(
 
 
 def _series(config_id: int, metric: str, last: int, n: int) -> Sequence[float]:
-    """Return the scores that the sums are of: of a metric that was added later, more may be there than they count."""
+    """Return the scores that the sums are of; a metric that was added later can have more than they count."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SERIES, [config_id, metric, last, n])
         return [value for (value,) in cursor.fetchall()]

@@ -80,7 +80,7 @@ def _remember(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 def added_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
     """Return the one look at each metric that was added later: at the last shard end that it is scored up to.
 
-    Its earlier looks are not made up afterwards: nobody has looked, and nothing is written.
+    Its earlier looks are not computed afterwards: they never took place. Nothing is written.
     """
     later = [Metric.from_json(row) for row in plan.metrics if row.get("addition")]
     if not later:
@@ -113,7 +113,7 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
     for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
         tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
         once = new_data_of(metrics[name], tally, plan.level, is_watched=False)
-        # Of a total only this set can be asked, and clusters are not counted at each shard.
+        # A total is defined for this set only, and clusters are not counted at each shard.
         is_shown = metrics[name].kind.covers != THIS_SET and plan.cluster_by is None
         new_data = once if is_shown else None
         this_set = this_set_of(metrics[name], tally, plan.level)

@@ -1,4 +1,4 @@
-"""Where the variance of a mean comes from, where each example is asked several times."""
+"""The sources of a mean's variance where each example has several samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.estimates.splits import SampleSums, split_variance
 from evalsvc.tenancy.scope import current_role
 
-# The first n scores are those that the sums are of: of a metric that was added later there may be more.
+# The sums are of the first n scores; a metric that was added later can have more.
 SUMS = """
 SELECT w.config_id, w.metric, a.n, a.variance, a.n_repeated, a.within, a.noise
 FROM jsonb_to_recordset(%s::jsonb) AS w(config_id bigint, metric text, n int)
@@ -31,8 +31,8 @@ Splits = Mapping[tuple[int, str], dict[str, Any] | None]
 def splits_in(plan: ExperimentPlan, counts: Sequence[tuple[Config, Metric, int]]) -> Splits:
     """Return the variance within and between examples of these metrics of these configs, each of so many scores.
 
-    One query; none where the plan asks once. A ratio of sums has no score of one example whose variance could be split,
-    and of examples in clusters the split says nothing of what more of them would buy.
+    One query; empty for a plan with one sample. A ratio of sums lacks a score per example that could be split, and with
+    clusters the split would not show the benefit of more examples.
     """
     wanted = [(config, metric, n) for config, metric, n in counts if n and metric.kind.is_of_single_scores]
     if plan.n_samples == 1 or plan.cluster_by is not None or not wanted:

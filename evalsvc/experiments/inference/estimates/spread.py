@@ -14,8 +14,8 @@ from evalsvc.experiments.models import Config
 from evalsvc.stats.formulas.quantiles import ORDER_STATISTICS, USUAL, needed, ranks
 from evalsvc.tenancy.scope import current_role
 
-# The database sorts, and sends back nine numbers of each. The first n are those that the sums are of: of a metric that
-# was added later there may be more.
+# The database sorts, and returns nine numbers of each. The sums are of the first n scores; a metric that was added
+# later can have more.
 SORTED = """
 SELECT w.config_id, w.metric,
   ARRAY(SELECT a.sorted[u.rank] FROM unnest(w.ranks) WITH ORDINALITY AS u(rank, i) ORDER BY i)
@@ -29,7 +29,7 @@ Quantiles = Mapping[tuple[int, str], list[dict[str, Any]]]
 
 
 def has_quantiles(metric: Metric) -> bool:
-    """Return whether a metric is read by quantiles: what was measured, of which nobody knows the range."""
+    """Return whether a metric is reported by quantiles: a measured quantity with an unknown range."""
     return metric.source in MEASURED_SOURCES and metric.kind.is_of_single_scores
 
 
@@ -57,7 +57,7 @@ def quantile_ranks(n: int, level: float) -> list[int]:
 
 
 def quantiles_out(found: Sequence[float | None], level: float) -> list[dict[str, Any]]:
-    """Return the quantiles of which these are the bounds and values, in the order of `quantile_ranks`."""
+    """Return the quantiles with these bounds and values, in the order of `quantile_ranks`."""
     # A place that there is not, 0 or n + 1, is null in an array of PostgreSQL.
     return [
         {

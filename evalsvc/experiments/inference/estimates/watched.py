@@ -1,7 +1,7 @@
-"""Intervals that stay valid however often somebody looks, for scores in a range other than just 0 and 1.
+"""Anytime-valid intervals for scores in a range other than just 0 and 1.
 
-They depend on the order of the scores. A process remembers what it has computed for a config, so that each view reads
-only the scores that are new.
+They depend on the order of the scores. A process caches what it has computed for a config, so that each view reads only
+the scores that are new.
 """
 
 from __future__ import annotations

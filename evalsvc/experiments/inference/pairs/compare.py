@@ -51,7 +51,7 @@ ALIKE = """
   JOIN b ON b.example_id = y.id
 """
 ROWS = "SELECT value, other, error_code, other_error, pos FROM paired ORDER BY pos"
-# Those that differ first, most of all first; then those of which a half is missing; then the rest.
+# Pairs that differ first, the largest difference first; then pairs with one score missing; then the others.
 EXAMPLES = """
 SELECT p.example_id, p.pos, p.other_pos, p.value, p.other, p.error_code, p.other_error FROM paired p
 ORDER BY coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,
@@ -152,10 +152,10 @@ def _metric(plan: ExperimentPlan, name: str) -> Metric:
 def compare(
     first: ComparisonSide, second: ComparisonSide, *, offset: int, limit: int, cluster_by: str | None = None
 ) -> tuple[dict[str, Any], bool]:
-    """Return the comparison, first minus second, with a page of its examples; and whether there are more.
+    """Return the comparison, first minus second, with a page of its examples, and whether there are more.
 
-    Only examples below both watermarks count. Within one experiment words and intervals hold for all its comparisons
-    together, and words rest on examples that neither designer can have seen.
+    Only examples below both watermarks count. Within one experiment the verdicts and intervals are valid for all its
+    comparisons jointly, and verdicts use only examples that neither designer can have seen.
     """
     view = difference_view(first, second, cluster_by)
     facts = facts_of(first, second) | {"offset": offset, "limit": limit + 1}
@@ -212,10 +212,11 @@ def count_common(first: ComparisonSide, second: ComparisonSide) -> int:
 
 @contextmanager
 def hash_joins() -> Iterator[CursorWrapper]:
-    """Open a cursor whose statements go over no rows again and again.
+    """Open a cursor with nested loop joins disabled.
 
-    Nobody has counted the rows of a run that has just ended, and a plan for a few takes minutes for many. Within the
-    account's transaction. No statement here may join a table that it does not narrow otherwise: it would be read whole.
+    The tables of a run that has just ended have not been analyzed yet, and a plan for a few rows takes minutes for
+    many. Use it within the account's transaction. A statement must not join a table that it does not narrow otherwise:
+    the table would be read completely.
     """
     with connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT set_config('enable_nestloop', 'off', true)")
@@ -228,7 +229,7 @@ def _is_one_version(first: ComparisonSide, second: ComparisonSide) -> bool:
 
 
 def facts_of(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
-    """Return the parameters of the statements about pairs; `watermark_a` and `watermark_b` may be set otherwise."""
+    """Return the parameters of the SQL for pairs; callers can override `watermark_a` and `watermark_b`."""
     facts: dict[str, Any] = {"metric": first.metric.name}
     for side, name in ((first, "a"), (second, "b")):
         facts |= {
@@ -278,7 +279,7 @@ def _comparison(
         places = [row[4] for row in rows]
         clusters = pairs_over_clusters(first.plan.pk, cluster_by, (scores[0], scores[1]), places)
     view = comparison_out(question, common, fresh_from=fresh_from, clusters=clusters)
-    # Nobody said beforehand that two runs would be compared, nor when.
+    # Neither the comparison of two runs nor its time was planned in advance.
     return view if is_one_run else view | {"label": AFTER_THE_FACT}
 
 

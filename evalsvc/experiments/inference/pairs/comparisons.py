@@ -23,7 +23,7 @@ SUMS = ("upto", "n", "total", "squares", "n_plus", "n_minus", "n_missing", "miss
 COLUMNS = (*SUMS, "log_better", "log_worse")
 MAX_REMEMBERED = 100
 MOST_CELLS = 500_000
-# By experiment, with the sums that say whether the database still holds the same.
+# By experiment, with the totals that show whether the database still has the same state.
 _known: BoundedCache[int, tuple[Standing, Comparisons]] = BoundedCache(MAX_REMEMBERED)
 
 UPSERT = """
@@ -42,7 +42,7 @@ ON CONFLICT (experiment_id, first_id, second_id) DO UPDATE SET
   missing_high = excluded.missing_high, log_better = excluded.log_better, log_worse = excluded.log_worse,
   basis = excluded.basis
 """
-# A retry has changed scores that are in the sums: they are counted anew, from the first position on.
+# A retry has changed scores that are part of the sums: they are recounted from the first position.
 OUTDATED = """
 DELETE FROM experiments_comparison k USING experiments_config a, experiments_config b
 WHERE k.experiment_id = %s AND a.id = k.first_id AND b.id = k.second_id AND k.basis <> a.n_retried + b.n_retried
@@ -90,7 +90,7 @@ def read_comparisons(*experiment_ids: int, of: Collection[int] | None = None) ->
     with connections[current_role()].cursor() as cursor:
         cursor.execute(READ, {"experiments": list(experiment_ids), "of": None if of is None else list(of)})
         rows: list[Any] = cursor.fetchall()
-    # Read by every glance at a board: the columns stand in the order of the fields.
+    # Read at each refresh of a board: the columns have the order of the fields.
     return {
         (first, second): Common(*[first, second, *sums, tuple(better), tuple(worse)])
         for first, second, *sums, better, worse in rows

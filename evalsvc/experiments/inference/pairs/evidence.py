@@ -23,7 +23,7 @@ COLUMNS = ("start", "n", "total", "squares", "n_plus", "n_minus", "log_wealth", 
 MAX_REMEMBERED = 100
 MOST_CELLS = 500_000
 Pairs = dict[tuple[int, int], Pair]
-# By experiment, with the sum that says whether the database still holds the same.
+# By experiment, with the total that shows whether the database still has the same state.
 _known: BoundedCache[int, tuple[int, Pairs]] = BoundedCache(MAX_REMEMBERED)
 
 UPSERT = """
@@ -51,7 +51,7 @@ def primary_metric(plan: ExperimentPlan) -> Metric:
 
 
 def known_pairs(experiment_id: int) -> Pairs:
-    """Return the stored evidence, from this process' memory if nobody has added to it since. Under the lock only."""
+    """Return the stored evidence: from memory unless another process has added to it. Requires the lock."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT coalesce(sum(n), 0) FROM experiments_evidence WHERE experiment_id = %s", [experiment_id])
         n = int(cursor.fetchone()[0])
@@ -69,7 +69,7 @@ def read_pairs(experiment_id: int, *, of: int | None = None) -> Pairs:
     with connections[current_role()].cursor() as cursor:
         cursor.execute(READ, {"experiment": experiment_id, "of": of})
         rows: list[Any] = cursor.fetchall()
-    # Read by every glance at a board: the columns stand in the order of the fields.
+    # Read at each refresh of a board: the columns have the order of the fields.
     return {
         (winner, loser): Pair(*[*sums, tuple(wealth), None if not_worse is None else tuple(not_worse)])
         for *sums, wealth, not_worse in rows

@@ -20,7 +20,8 @@ WHERE s.config_id = ANY (%s) AND s.metric = %s AND s.pos >= %s AND s.pos < %s
 """  # noqa: S608  # nosec B608  names are ours
 
 
-# What a config brings upon itself. An outage, a limit or an empty purse is nobody's fault, so it loses nobody a race.
+# Errors that a config itself causes. An outage, a limit or an exhausted budget is not its fault and does not lose a
+# race.
 OWN_FAULTS = ("timeout", "refused", "bad_output", "bug")
 FAULTS = """
 SELECT config_id, pos FROM experiments_output
@@ -29,7 +30,7 @@ WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND coalesce(first_error, 
 
 
 class Sheet:
-    """Reads scores by positions; what was read last is remembered, as two kinds of pairs ask for the same."""
+    """Reads scores by position; the last range is cached, because two kinds of pairs request the same one."""
 
     def __init__(self, metric: Metric, config_ids: Sequence[int]) -> None:
         self._metric = metric

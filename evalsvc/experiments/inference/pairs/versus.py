@@ -26,7 +26,7 @@ AFTER_THE_FACT = "after the fact: one look"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonQuestion:
-    """What a comparison is asked for: its metric, how sure, and among how many comparisons."""
+    """The parameters of a comparison: its metric, its confidence level, and the number of simultaneous comparisons."""
 
     metric: Metric
     n_examples: int
@@ -36,7 +36,7 @@ class ComparisonQuestion:
 
     @property
     def joint_level(self) -> float:
-        """The level of each interval with which all of them hold together."""
+        """The level of each interval at which all of them are valid simultaneously."""
         return simultaneous_level(self.level, self.n_comparisons)
 
     @property
@@ -66,9 +66,9 @@ def comparison_out(
 ) -> dict[str, Any]:
     """Return a comparison, first minus second; positive when the first is better.
 
-    The interval for new data is the headline, and the words come from evidence on new data that may be watched. Beside
-    it what the difference is on this set. Where the question names clusters, the interval is over these, and there is
-    no word: the evidence takes examples one by one.
+    The headline is the interval for new data, and the verdict comes from anytime-valid evidence on new data. The
+    difference on this dataset is included. If the question names clusters, the interval is over clusters and the
+    verdict is null, because the evidence treats each example as independent.
     """
     pairs = common.differences
     scale = _scale_of(question, common)
@@ -178,9 +178,9 @@ def _with_missing(
 
 
 def _words(question: ComparisonQuestion, common: Common, fresh_from: int) -> dict[str, Any]:
-    """Say better, worse or may be chance, by evidence on new data that may be watched, and what it would take.
+    """Return the verdict on new data from anytime-valid evidence, and how many more examples would settle it.
 
-    Without a declared range there is no such evidence, so no word either: "may be chance" would be a finding.
+    Without a declared range such evidence does not exist, so the verdict is null: "inconclusive" would be a finding.
     """
     if not common.log_better or question.cluster_by is not None:
         nothing: dict[str, Any] = dict.fromkeys(("word", "rests_on", "about_n_more"))

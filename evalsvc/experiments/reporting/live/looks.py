@@ -41,7 +41,7 @@ FIELDS_OF_LOOK = attrgetter(*SeenLook._fields)
 
 
 def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, list[dict[str, Any]]]:
-    """Return, by config, the estimates at the end of each shard: the points of a chart. Each holds for one look.
+    """Return, by config, the fixed-sample estimates at the end of each shard: the points of a chart.
 
     A metric that was added later has one point, at the last shard that it is scored up to.
     """
@@ -59,7 +59,7 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
 
 
 def looks_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[SeenLook]:
-    """Return what `looks_view` shows as it is kept: by shard and metric."""
+    """Return the stored interim results that `looks_view` renders, by shard and metric."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(LOOKS, [[config.pk for config in configs]])
         found = [SeenLook(*row) for row in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""One metric of one config: its estimate with its intervals, and what is shown beside it."""
+"""One metric of one config: its estimate with its intervals and related values."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def metric_view(
     clusters: Counted,
     wide: Sequence[str] | None = None,
 ) -> dict[str, object]:
-    """Return one metric of one config: its estimate with both intervals, and beside it what is only shown.
+    """Return one metric of one config: its estimate with both intervals, and values that are only displayed.
 
-    `wide` are the warnings about the metric's range, for who has looked through the scores of all configs already.
+    `wide` are the warnings about the metric's range, for callers that have already read the scores of all configs.
     """
     tally = tally_in(plan, config, metric, sums)
     counted = clusters.get((config.pk, metric.name))
@@ -64,7 +64,7 @@ def _n_clusters(plan: ExperimentPlan, counted: ClusterSums | None) -> dict[str, 
 
 
 def design_warnings(plan: ExperimentPlan, config: Config) -> list[str]:
-    """Return what keeps a config from being judged as others are: its designer may have seen some answers, or all."""
+    """Return why a config is not comparable with others: its designer may have seen some or all of the answers."""
     if not config.fresh_from:
         return []
     return ["designed_after"] + (["no_fresh_examples"] if config.fresh_from >= plan.run_length else [])

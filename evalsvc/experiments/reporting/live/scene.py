@@ -1,4 +1,4 @@
-"""What a live view reads, at one moment: configs, sums, pairs, and clusters where the plan names any."""
+"""The data of a live view at one moment: configs, sums, pairs, and clusters if the plan names any."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AGGREGATES = "SELECT * FROM experiments_aggregate WHERE config_id = ANY (%s)"
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a live view reads, at one moment."""
+    """The data of a live view at one moment."""
 
     plan: ExperimentPlan
     configs: Sequence[Config]
@@ -58,7 +58,7 @@ class Scene:
 
 
 def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
-    """Read what a live view shows; of pairs of configs the sums alone, until `with_pairs` has read the others."""
+    """Load the data of a live view; for pairs of configs only the sums, until `add_pairs` has read the others."""
     every = configs_ever(plan) if ever is None else ever
     configs = [config for config in every if config.state != Config.State.DELETED]
     rows = list(Aggregate.objects.raw(AGGREGATES, [[config.pk for config in configs]]))
@@ -107,6 +107,6 @@ def watched_in(
 
 
 def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
-    """Add up what was seen before a config's design and what came after: estimates are about all of it."""
+    """Add up the scores from before and after a config's design: estimates cover both."""
     found = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
     return tally_of(plan, *found)

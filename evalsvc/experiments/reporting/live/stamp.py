@@ -27,14 +27,14 @@ WHERE p.account_id = %s AND p.experiment_id = %s
 
 
 def etag_of(plan: ExperimentPlan) -> str:
-    """Return a tag that changes with anything the live view shows; one small query."""
+    """Return an ETag that changes with anything that the live view displays; one small query."""
     return f'"{stamp_of(account_id=plan.account_id, id=plan.pk)[0]}"'
 
 
 def stamp_of(*, account_id: int, id: int) -> tuple[str, float]:
-    """Return what changes with anything the live view shows, and when it was read by the database's clock.
+    """Return a stamp that changes with anything that the live view displays, and the database time when it was read.
 
-    Raises NotFound where the account has no such plan.
+    Raises NotFound if the account does not have such a plan.
     """
     with connections[current_role()].cursor() as cursor:
         cursor.execute(STAMP, [account_id, id])

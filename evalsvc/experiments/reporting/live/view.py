@@ -1,4 +1,4 @@
-"""The live view: every config with its estimates, how it compares with the leader, and what was decided."""
+"""The live view: every config with its estimates, its comparison with the leader, and the decisions."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ DECISIONS = "SELECT * FROM experiments_decision WHERE experiment_id = %s ORDER B
 
 
 def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dict[str, Any]:
-    """Return the live view, from running sums only: its cost does not grow with the number of examples.
+    """Return the live view from running sums only: its cost does not grow with the number of examples.
 
-    But for scores in a range that are not 0 or 1, of which those that are new to this process are read. `ever` are all
-    configs that were ever added, for who has read them already.
+    The exception is scores in a range that are not 0 or 1: those that are new to this process are read. `ever` are all
+    configs that were ever added, for callers that have already read them.
     """
     scene = scene_of(plan, ever)
     metric = primary_metric(plan)
@@ -69,9 +69,9 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
 def _is_settled(
     scene: Scene, leader: Config | None, question: ComparisonQuestion, known: Mapping[int, dict[str, Any] | None]
 ) -> bool | None:
-    """Return whether the leader is better on new data than every other config that has a score, stopped ones included.
+    """Return whether the leader is better on new data than every other config with a score, including stopped ones.
 
-    None while there is nobody to be better than. `known` are comparisons with the leader that were made already.
+    None while no other config can be compared. `known` are comparisons with the leader that were already made.
     """
     metric = primary_metric(scene.plan)
     if leader is None or not is_pairable(metric):
@@ -84,7 +84,7 @@ def _is_settled(
 
 
 def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: ComparisonQuestion) -> bool:
-    """Return whether a config is worse than the leader; over clusters no word may be watched, so only when all is in."""
+    """Return whether a config is worse than the leader; with clusters only at the end, from a fixed-sample interval."""
     if found is None:
         return False
     if question.cluster_by is None:
@@ -110,7 +110,6 @@ def fresh_of(config: Config, other: Config) -> int:
 
 
 def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, object]:
-    """Return the head of the live view."""
     return {
         "id": str(plan.pk),
         "name": plan.experiment.name,
@@ -133,7 +132,7 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
 
 
 def queries_of(config: Config) -> int:
-    """Return how many queries a config has taken, samples counted: of a pipeline those that its nodes were asked."""
+    """Return the number of queries of a config, including samples; for a pipeline the queries of its nodes."""
     if config.kind == Config.Kind.PIPELINE:
         return config.n_asked
     return (config.n_ok + config.n_error - config.n_reused) * config.n_calls

@@ -1,1 +1,1 @@
-"""What an experiment would ask and cost, before anything runs."""
+"""The queries and the cost of an experiment, before anything runs."""

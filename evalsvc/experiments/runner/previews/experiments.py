@@ -1,4 +1,4 @@
-"""What an experiment would ask and cost, before anything runs: the most, and what is likely."""
+"""The queries and the cost of an experiment, before anything runs: upper bounds and likely values."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def preview(
 ) -> Row:
     """Count configs and queries; bound tokens and cost by `max_tokens`, and estimate them from the first examples.
 
-    Queries that several pipelines would ask alike are counted once, and their cost for each. Without `max_tokens` an
-    answer has no longest length: `n_tokens` and `cost` are null then, and `warnings` says why.
+    Queries that several pipelines share are counted once, but their cost for each pipeline. Without `max_tokens` the
+    length of an answer is not bounded: `n_tokens` and `cost` are null then, and `warnings` gives the reason.
     """
     documents = _documents(account, version)
     n_asked = (limit or version.n_examples) * n_samples
@@ -137,7 +137,7 @@ def _one(
 def _of_nodes(
     account: Account, graph: PipelineGraph, documents: Sequence[Document], n_examples: int, modes: Sequence[str]
 ) -> Row:
-    """Add up what the nodes of a pipeline that ask a model probably cost: what others give them is not known before."""
+    """Add up the probable cost of a pipeline's model nodes; the outputs of other nodes are assumed."""
     likely: Row = {"n_tokens": 0, "cost": 0.0, "rests_on": NODE_OUTPUTS}
     for node in chat_nodes(graph, modes):
         try:

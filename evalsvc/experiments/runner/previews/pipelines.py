@@ -1,4 +1,4 @@
-"""What pipelines would ask and cost: node by node, with what other nodes put out taken from the expected outputs."""
+"""The queries and the cost of pipelines, by node; expected outputs replace the outputs of other nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASSUMED = "x" * round(DEFAULT_ANSWER_TOKENS * CHARS_PER_TOKEN)
 
 
 class AssumedOutput(dict[str, Any]):
-    """The output of a node of which the dataset expects nothing: a text of the usual length under any name."""
+    """The output of a node without an expected one in the dataset: a text of the usual length under any name."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -31,7 +31,7 @@ class AssumedOutput(dict[str, Any]):
 
 
 def chat_nodes(graph: PipelineGraph, modes: Sequence[str]) -> list[PipelineNode]:
-    """Return the nodes that ask a model, one that is also run by itself twice."""
+    """Return the nodes that query a model; a node that also runs in isolation is listed twice."""
     twice = graph.alone if ISOLATED in modes else []
     return [node for node in (*graph.called, *twice) if node.kind == "chat"]
 

@@ -1,4 +1,4 @@
-"""One post of outputs by the caller's own code: recorded, weighed, and how its config stands then."""
+"""One post of outputs by the caller's own code: recorded and evaluated, with the status of its config afterwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evalsvc.tenancy.scope import account_scope
 
 @dataclass(frozen=True, slots=True)
 class PostStanding:
-    """What came of a post, and how the config stands after it: each metric as the live view has it, by name."""
+    """The result of a post, and the config after it: each metric as in the live view, by name."""
 
     posted: ReceivedOutputs
     config: Config
@@ -55,14 +55,14 @@ def accept_outputs(
 def _weigh(account: Account, experiment_id: int, *, has_ended: bool) -> None:
     weighed = step(account_id=account.pk, experiment_id=experiment_id)
     if has_ended and not weighed:
-        # Nobody posts after the last one, so nobody else would notice that it was the last.
+        # No post follows the last one, so no other request would notice that it was the last.
         step(account_id=account.pk, experiment_id=experiment_id, wait=True)
 
 
 def _live(plan: ExperimentPlan, config: Config, metrics: Sequence[Metric]) -> dict[str, Mapping[str, Any]]:
     sums = {(row.config_id, row.metric, row.scope): row for row in Aggregate.objects.filter(config=config)}
     watched = watched_in(plan, [config], metrics)
-    # Not at each post: while examples are to come the live view counts clusters for those who look.
+    # Clusters are not counted at each post: while examples are to come, only the live view counts them.
     clusters = count_clusters(plan, [config], metrics, most=0)
     return {
         metric.name: metric_view(plan, config, metric, sums, watched.get((config.pk, metric.name)), clusters=clusters)

@@ -1,4 +1,4 @@
-"""Configs whose outputs the caller's own code makes: lease examples, post what came of them."""
+"""Push configs, with outputs from the caller's own code: lease examples, and post their outputs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RefusedOutput:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedOutputs:
-    """What came of outputs: what was recorded, and why some of it was recorded as bad."""
+    """The result of posted outputs: what was recorded, and why some outputs were recorded as bad."""
 
     recorded: Recorded
     bad_outputs: list[RefusedOutput]
@@ -88,11 +88,11 @@ def post_outputs(
     is_done: bool,
     lease_seconds: float,
 ) -> ReceivedOutputs:
-    """Record what the caller's code made of a leased unit.
+    """Record the outputs of the caller's code for a leased unit.
 
-    An output that breaks the config's `output_schema` is recorded as the error that it is, `bad_output`.
-    A position that has an output keeps it, and a lease that has ended writes nothing: what was sent twice, or late,
-    changes nothing. Metrics that need a model are scored by the workers afterwards.
+    An output that violates the config's `output_schema` is recorded as the error `bad_output`. A position that has an
+    output is not overwritten, and an expired lease writes nothing: duplicate or late posts do not change anything.
+    Metrics that need a model are scored by the workers afterwards.
     """
     unit = Unit(
         id=held.pk,
@@ -213,7 +213,7 @@ def _broken_alone(errors: Mapping[str, str] | None) -> dict[str, Any] | None:
 
 
 def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row whose output fits what its config declares, and in place of any other one that says why not."""
+    """Return the row if its output satisfies the config's schema, otherwise an error row with the violation."""
     why = breach_of(schema, row["output"]) if schema is not None and row["status"] == "ok" else None
     if why is None:
         return row

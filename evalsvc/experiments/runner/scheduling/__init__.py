@@ -1,1 +1,1 @@
-"""Which units run when: claimed for all experiments, in turns, with the planner beside them."""
+"""Which units run when: units are claimed for all experiments in turn; the planner runs in its own thread."""

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 # and the runners need what is left all the more.
 SHARE = 0.1
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 1.0
-# What people only read, and nobody decides by: comparisons of every two configs.
+# Comparisons of all pairs of configs are only displayed; decisions do not depend on them.
 COMPARE_SECONDS = 1.0
 Key = tuple[int, int]
 
@@ -75,7 +75,7 @@ class Planning:
                 self._uncompared.add(key)
         except Exception:
             # Beat takes the step again; the scheduler's other experiments must not wait for it.
-            log.exception("experiment %s: the planner broke", key[1])
+            log.exception("experiment %s: planner failed", key[1])
             self._uncompared.discard(key)
         finally:
             connections.close_all()

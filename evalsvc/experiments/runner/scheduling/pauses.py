@@ -25,11 +25,11 @@ class ConfigPauses:
         self._waits_until: dict[int, float] = {}
 
     def n_refusals(self, config_id: int) -> int:
-        """Return how often in a row the endpoint itself has said that a config must wait."""
+        """Return how many times in a row the endpoint itself has refused a config."""
         return self._n_refusals[config_id]
 
     def waiting(self) -> list[int]:
-        """Return the configs that are not to be asked now."""
+        """Return the configs that must not be queried now."""
         now = time.monotonic()
         self._waits_until = {config: until for config, until in self._waits_until.items() if until > now}
         return list(self._waits_until)

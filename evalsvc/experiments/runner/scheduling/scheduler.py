@@ -1,4 +1,4 @@
-"""The scheduler: claims units of all experiments, and keeps the unit runners of one worker process busy with them."""
+"""The scheduler: claims units of all experiments, and passes them to the unit runners of one worker process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evalsvc.experiments.runner.units.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 
 log = logging.getLogger(__name__)
-# Made before the pool forks: the worker's main process sets it when it is told to stop, and its children see it.
+# Created before the pool forks: the worker's main process sets it at shutdown, and its children see it.
 shutting_down = multiprocessing.Event()
 
 # Units that are claimed before a runner is free: as many as runners where they are soon through, else one.
@@ -33,18 +33,18 @@ PREFETCH, SHORT_TURN_SECONDS = 1, 1.0
 # Outcomes that wait to be written, for each runner. Where the database is slow, the runners wait for it in the end.
 MOST_UNWRITTEN = 2
 LISTEN_SECONDS, BEAT_SECONDS = 0.1, 1.0
-# How often to look at the epochs when nothing is told of them; the first while Redis is away.
+# How often to poll the epochs without notices; the first value applies while Redis is unavailable.
 WATCH_SECONDS, LONGEST_WATCH_SECONDS = 0.03, 1.0
 SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.01, 0.5
 IDLE_SECONDS, GRACE_SECONDS = 5.0, 2.0
 # However busy: below the hour after which a task is killed, by more than the longest call.
 LONGEST_SECONDS = 2700.0
-# A newcomer's fair share is lent on top of the runners that others hold, so that no stuck endpoint can shut it out.
+# A new account's fair share is added to the runners in use, so that a stuck endpoint cannot block it.
 MOST_LENT = 3
 
 
 class Scheduler:
-    """Claims units, and holds unit runners, a writer, a watcher of epochs and leases, and the planner."""
+    """Claims units, and manages unit runners, a writer, a watcher of epochs and leases, and the planner."""
 
     def __init__(
         self, *, n_runners: int, n_schedulers: int, lease_seconds: float, on_beat: Callable[[], None] = lambda: None
@@ -96,7 +96,7 @@ class Scheduler:
                 return
 
     def _is_free_within(self, seconds: float) -> bool:
-        """Wait until every runner is free. Where a slow endpoint holds some, the others must not stand still for it."""
+        """Wait until all runners are free, for a limited time: a slow endpoint must not leave the others idle."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while self._running and (left := deadline - time.monotonic()) > 0:
@@ -146,7 +146,7 @@ class Scheduler:
                 blocked_configs=blocked,
             )
         except DatabaseError:
-            log.warning("claiming failed; trying again", exc_info=True)
+            log.warning("claim failed; retrying", exc_info=True)
             connections.close_all()
             time.sleep(LONGEST_POLL_SECONDS)
             return []
@@ -181,7 +181,7 @@ class Scheduler:
             self._give_back(unit)
 
     def _give_back_stopped(self) -> None:
-        """Give back at once what waits for a runner and is not to be asked any more."""
+        """Release units at once that wait for a runner but must not be processed any more."""
         with self._changed:
             units = [unit for unit in self._ready if self._is_lost(unit) and unit.state != "scoring"]
             for unit in units:
@@ -191,7 +191,7 @@ class Scheduler:
 
     def _give_back(self, unit: Unit) -> None:
         if unit.state == "scoring":
-            # To record nothing of it would say that it has its scores.
+            # Recording nothing would mark the unit as scored.
             self._work(unit)
         else:
             self._await(unit, self._writer.submit(Outcome(unit)))
@@ -217,7 +217,7 @@ class Scheduler:
             self._changed.notify()
 
     def _await(self, unit: Unit, written: Future[Recorded]) -> None:
-        """Keep a unit's lease until its outcome is written; the runner goes on meanwhile."""
+        """Retain a unit's lease until its outcome is written; the runner continues meanwhile."""
         with self._changed:
             self._writing[unit.id] = unit
         written.add_done_callback(partial(self._note_written, unit))
@@ -229,7 +229,7 @@ class Scheduler:
             self._changed.notify()
         if (exc := written.exception()) is not None:
             # The lease ends by itself, and another worker tries; after several the examples count as failed.
-            log.error("unit %s of config %s is not recorded", unit.id, unit.config_id, exc_info=exc)
+            log.error("unit %s of config %s not recorded", unit.id, unit.config_id, exc_info=exc)
             return
         recorded = written.result()
         self._planning.note((unit.account_id, unit.experiment_id), has_ended=recorded.config_state != "running")
@@ -243,7 +243,7 @@ class Scheduler:
     # --- Watching ----------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Learn of stopped configs within milliseconds, and keep the leases of what is still being worked on."""
+        """Detect stopped configs within milliseconds, and extend the leases of units that are still in progress."""
         kept_at = beaten_at = learned_at = time.monotonic()
         with closing(Ears()) as ears:
             while not self._closed:
@@ -259,7 +259,7 @@ class Scheduler:
                         self._keep_leases()
                         kept_at = now
                 except DatabaseError:
-                    log.warning("watching failed; trying again", exc_info=True)
+                    log.warning("watch failed; retrying", exc_info=True)
                     connections.close_all()
                 if now - beaten_at > BEAT_SECONDS:
                     self.on_beat()
@@ -290,7 +290,7 @@ class Scheduler:
 
 
 def run_scheduler(*, on_beat: Callable[[], None]) -> None:
-    """Run a scheduler with the settings of this worker; it calls `on_beat` every few seconds while it lives."""
+    """Run a scheduler with the settings of this worker; it calls `on_beat` every few seconds while it runs."""
     scheduler = Scheduler(
         n_runners=settings.EXPERIMENT_UNIT_RUNNERS,
         n_schedulers=settings.EXPERIMENT_SCHEDULERS,

@@ -1,1 +1,1 @@
-"""The work on one unit: its context, what is asked of a config, a pipeline or a stage, and what is scored."""
+"""The processing of one unit: its context, the queries to a config, a pipeline or a stage, and the scoring."""

@@ -67,7 +67,7 @@ def unit_context(unit: Unit) -> UnitContext:
     """Return the context of a unit, read from the database the first time."""
     key = unit.config_id, unit.addition
     if (known := _contexts.get(key)) is not None:
-        # Put in anew: the one that goes first is the one that was asked for longest ago.
+        # Inserted again, so that the least recently used entry is evicted first.
         _contexts.put(key, known)
         return known
     with account_scope(unit.account_id):
@@ -93,13 +93,13 @@ def unit_context(unit: Unit) -> UnitContext:
             n_samples=plan.n_samples,
         )
     if not is_retry(unit.addition):
-        # Metrics may be added while a retry waits.
+        # Metrics can be added while a retry waits.
         _contexts.put(key, context)
     return context
 
 
 def examples_of(unit: Unit) -> dict[int, Example]:
-    """Return the examples of a unit by position; every config of an experiment asks for the same ones."""
+    """Return the examples of a unit by position; every config of an experiment uses the same ones."""
     wanted = range(unit.from_pos, unit.to_pos)
     known = {pos: _examples.get((unit.experiment_id, pos)) for pos in wanted}
     found = {pos: example for pos, example in known.items() if example is not None}
@@ -150,7 +150,7 @@ def recorded_outputs(unit: Unit) -> dict[int, Output]:
 
 
 def twin_outputs(unit: Unit, context: UnitContext) -> dict[int, dict[str, object]]:
-    """Return the outputs that an identical config has given for a unit's examples: nothing needs to be asked again."""
+    """Return the outputs of an identical config for a unit's examples, which do not have to be requested again."""
     if not context.has_twin or context.kind == Config.Kind.PUSH:
         return {}
     values: list[int | str] = [unit.experiment_id, unit.config_id, context.parameters_hash, unit.from_pos, unit.to_pos]

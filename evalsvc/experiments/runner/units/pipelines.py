@@ -1,4 +1,4 @@
-"""Run a pipeline for one example: its nodes one after the other, and each by itself where isolated mode asks for it."""
+"""Run a pipeline for one example: its nodes in order, and each in isolation if the isolated mode is on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_APPLICABLE = "not_applicable"
 
 
 def asker_of(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) -> Asker:
-    """Return what asks a config for the output of an example at a position."""
+    """Return a callable that requests the output of a config for an example at a position."""
     if context.kind == PIPELINE:
         return PipelineAsker(unit, read_pipeline(context.parameters), context, should_stop)
     asking = AskedConfig(unit.account_id, context.kind, context.parameters, should_stop)
@@ -42,7 +42,7 @@ def asker_of(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) 
 
 
 class PipelineAsker:
-    """Asks a pipeline for the outputs of one unit."""
+    """Requests the outputs of one unit from a pipeline."""
 
     def __init__(self, unit: Unit, graph: PipelineGraph, context: UnitContext, should_stop: Callable[[], bool]) -> None:
         self.unit = unit
@@ -50,7 +50,7 @@ class PipelineAsker:
         self.modes = context.modes
         self.n_samples = context.n_samples
         self.should_stop = should_stop
-        # What was put off comes back with all that nobody could take over from it.
+        # A postponed output resumes with those answers that no other unit can reuse.
         self.keeps = [node for node in graph.called if not node.reuse] if graph.nodes[1:] else []
         self.kept = stages.kept_answers(unit, self._keys()) if self.keeps else {}
 
@@ -61,11 +61,11 @@ class PipelineAsker:
         return [self.key(*place) for place in places]
 
     def key(self, pos: int, sample: int, mode: str, node: PipelineNode) -> str:
-        """Return under what the answer of a node is kept that nobody may take over."""
+        """Return the key of a node's answer that no other unit can reuse."""
         return stages.kept_key(self.unit.id, pos, sample, mode, node.name)
 
     def __call__(self, example: Example, pos: int, sample: int) -> Produced:
-        """Ask for one output; raises Postponed and MustStop as `produce` does, and keeps what there is by then."""
+        """Request one output; raises RetryLater and MustStop as `produce` does, and stores the answers so far."""
         run = PipelineRun(self, example, pos, sample)
         try:
             return run.produce()
@@ -90,7 +90,7 @@ class PipelineAsker:
 
 @dataclass
 class Bill:
-    """What asking took: of the answer that users would get, or of all that was asked for an output."""
+    """The resources of requests: of the answer that users would get, or of everything requested for an output."""
 
     latency_ms: float | None = None
     input_tokens: int | None = None
@@ -125,7 +125,7 @@ class PipelineRun:
     _stage_ids: set[int] = field(default_factory=set)
 
     def produce(self) -> Produced:
-        """Run all nodes, then those that isolated mode wants; an output that fails keeps what the others made."""
+        """Run all nodes, then those for the isolated mode; a failed output retains the results of the other nodes."""
         produced = self._run()
         if ISOLATED in self.asker.modes:
             self._run_alone()
@@ -162,7 +162,7 @@ class PipelineRun:
         return Produced(status, error_type=code, error_message=f"Node {node.name!r}: {why}"[:1000])
 
     def _given(self, node: PipelineNode) -> tuple[str, Any] | None:
-        """Return where the output of a node comes from that is not asked, and the output; None for one that is."""
+        """Return the source and the output of a simulated node; None for a node that is queried."""
         graph = self.asker.graph
         by_id = graph.simulated_by_id.get(str(self.example["id"]), {})
         for given in (by_id, graph.simulated):
@@ -214,7 +214,7 @@ class PipelineRun:
         self.traces.setdefault(mode, {})[node.name] = trace
 
     def _run_alone(self) -> None:
-        """Run each node on what is expected of those that it reads; where that is not known, say so."""
+        """Run each node on the expected outputs of its predecessors; record the reason if these are unknown."""
         self.traces[ISOLATED] = {}
         for node in self.asker.graph.alone:
             if self._given(node) is not None:
@@ -231,7 +231,7 @@ class PipelineRun:
 
 @dataclass(frozen=True)
 class _Lazy:
-    """An input of a node, filled when the node is asked: then its example may lack a field."""
+    """An input of a node, filled when the node is queried: its example may lack a field."""
 
     template: Any
     fields: Fields

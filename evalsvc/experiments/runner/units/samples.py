@@ -1,4 +1,4 @@
-"""An example that is asked several times: its answers in one row, and the mean of their scores as its score."""
+"""An example that is sampled several times: its answers in one row, and the mean of their scores as its score."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SAMPLE = "sample"
 
 
 class SampleKeeper:
-    """Asks a unit's examples several times each. What was answered before a unit is put off is there when it returns.
+    """Requests several samples of each example of a unit, and stores those of a unit that is postponed.
 
-    Without that a limit of fewer queries than an example takes would let no example ever end.
+    Otherwise, with a limit of fewer queries than an example takes, no example would ever finish.
     """
 
     def __init__(self, unit: Unit, n_samples: int) -> None:
@@ -42,7 +42,7 @@ class SampleKeeper:
         return kept_key(self.unit.id, pos, sample, SAMPLE, "")
 
     def ask(self, pos: int, ask: Callable[[int], Produced]) -> Row:
-        """Return the row of an example, of all its samples; raises what asking raises, and keeps what there is."""
+        """Return the row of an example from all its samples; on an error of a request, store the samples so far."""
         answers: dict[str, Produced] = {}
         self.n_fresh = 0
         try:

@@ -1,7 +1,7 @@
-"""Stages that configs share: one question to a node is asked once in an experiment, by whichever worker comes first.
+"""Stages that configs share: each question to a node is sent once in an experiment, by the first worker that needs it.
 
-The others wait for its answer. A failure is nobody else's: the stage is free again, and so it is when the worker dies,
-because its lease is that of the unit which it works on. See docs/adr/0070-stages-are-leased-with-their-unit.md.
+The others wait for its answer. A failure is not shared: the stage is free again, as it is when the worker dies, because
+its lease is that of the unit that it works on. See docs/adr/0070-stages-are-leased-with-their-unit.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MEASURED = ("latency_ms", "input_tokens", "output_tokens", "cost")
 
 @dataclass(frozen=True, slots=True)
 class StageAnswer:
-    """The output of a node, or why there is none; `is_asked` says whether whoever has it now asked and pays for it."""
+    """The output of a node, or the error; `is_asked` is true if the unit that uses it also requested it and pays."""
 
     produced: Produced
     is_asked: bool = True
@@ -73,7 +73,7 @@ def digest_of(asking: AskedConfig, node: PipelineNode, fields: Mapping[str, Any]
 
 
 def kept_key(unit_id: int, pos: int, sample: int, mode: str, node: str) -> str:
-    """Return under what an answer is kept that nobody else may take over, while its output is put off."""
+    """Return the key of an answer that no other unit can reuse, stored while its output is postponed."""
     return _digest(["kept", unit_id, pos, sample, mode, node])
 
 
@@ -82,9 +82,9 @@ def _digest(value: Any) -> str:
 
 
 class StageDesk:
-    """What a process knows of stages: answers, which never change, and questions that a thread of its own asks.
+    """The stages that a process has in memory: answers, which never change, and questions in flight.
 
-    Its threads wait here for each other, and in the database for other processes.
+    Its threads wait here for each other's questions, and in the database for other processes.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class StageDesk:
         return self._answers.get(place)
 
     def remember(self, place: Place, stage: HeldStage) -> None:
-        """Keep an answer, unless it is long."""
+        """Cache an answer, unless it is long."""
         if len(repr(stage.output)) <= MAX_REMEMBERED_CHARS:
             self._answers.put(place, stage)
 
@@ -121,9 +121,9 @@ _desk = StageDesk()
 def ask_once(
     unit: Unit, key: str, pos: int, ask: Callable[[], Produced], *, should_stop: Callable[[], bool]
 ) -> StageAnswer:
-    """Return the answer to a question: of whoever has asked it, or by asking.
+    """Return the answer to a question: the existing one, or by sending the question.
 
-    Raises Postponed while somebody else asks for long, and what asking raises.
+    Raises RetryLater while another worker takes long to answer, and any error of the request.
     """
     place, until = (unit.experiment_id, key), time.monotonic() + LONGEST_WAIT_SECONDS
     while True:
@@ -159,7 +159,7 @@ def _asked(
     if produced.status != "ok" or produced.output is None:
         _give_up(unit, found)
         return StageAnswer(produced)
-    # It has been paid for: while the database is away it is kept here.
+    # The answer has been paid for: retry while the database is unavailable.
     if persistently(lambda: _answer(unit, found, produced)):
         _desk.remember(place, replace(found, output=produced.output, **_measured(produced)))
     return StageAnswer(produced, True, found.id)
@@ -167,7 +167,7 @@ def _asked(
 
 def _taken(unit: Unit, pos: int, found: HeldStage) -> StageAnswer:
     produced = Produced(output=dict(found.output or {}), **_measured(found))
-    # Whoever tries a failed output again works on another unit: what the first try has asked is paid for.
+    # A retry of a failed output belongs to another unit: the query of the first attempt has been paid for.
     return StageAnswer(produced, (found.unit_id, found.pos) == (unit.id, pos), found.id)
 
 
@@ -176,7 +176,7 @@ def _measured(found: Any) -> dict[str, Any]:
 
 
 def _wait_for(unit: Unit, place: Place, pos: int, should_stop: Callable[[], bool], until: float) -> HeldStage:
-    """Wait until a stage has its answer, or is ours to ask."""
+    """Wait until a stage has its answer, or is leased to this unit."""
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
@@ -211,7 +211,7 @@ def _give_up(unit: Unit, found: HeldStage) -> None:
 
 
 def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], Produced]) -> None:
-    """Keep, by key and position, what has been paid for and what no stage holds: its output comes later."""
+    """Store, by key and position, answers that have been paid for and are not in a stage: their output comes later."""
     rows = [
         StageOutput(
             account_id=unit.account_id,
@@ -231,7 +231,6 @@ def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], Produced]) -> Non
 
 
 def kept_answers(unit: Unit, keys: Iterable[str]) -> dict[str, Produced]:
-    """Return, by key, what was kept."""
     with account_scope(unit.account_id):
         rows = StageOutput.objects.filter(experiment_id=unit.experiment_id, key__in=list(keys))
         return {row.key: Produced(output=row.output, **_measured(row)) for row in rows if row.output is not None}

@@ -1,4 +1,4 @@
-"""The unit runner: asks, scores and hands over one unit. It holds no transaction while it waits."""
+"""The unit runner: queries, scores and hands over one unit. It does not stay in a transaction while it waits."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ class UnitRunner:
         self._flushed_at = time.monotonic()
 
     def run(self) -> Future[Recorded] | None:
-        """Work on the unit as far as possible and hand it over; what is missing at the end is given back.
+        """Process the unit as far as possible and hand it over; missing positions are released at the end.
 
-        Return a future of the record; None when the work broke and the unit keeps its lease.
+        Return a future of the record; None if the processing failed and the unit retains its lease.
         """
         try:
             context = unit_context(self.unit)
@@ -86,14 +86,14 @@ class UnitRunner:
             if is_outage(exc) and self.unit.state != "scoring":
                 return self._leave(exc)
             # The lease ends by itself, and another worker tries; after several the examples count as failed.
-            log.exception("unit %s of config %s broke", self.unit.id, self.unit.config_id)
+            log.exception("unit %s of config %s failed", self.unit.id, self.unit.config_id)
             return None
         finally:
             connections.close_all()
 
     def _leave(self, outage: Exception) -> Future[Recorded]:
-        """Leave the unit to the next lease: an outage of our own is no answer of the config's."""
-        log.warning("unit %s is left for later: %s", self.unit.id, type(outage).__name__)
+        """Release the unit for the next lease: an outage of this service is not an answer of the config."""
+        log.warning("unit %s postponed: %s", self.unit.id, type(outage).__name__)
         self.postponed_seconds = OUTAGE_PAUSE_SECONDS
         return self._hand_over("release")
 
@@ -101,7 +101,7 @@ class UnitRunner:
         return not self._is_held or self.should_stop() or self.is_lost(self.unit)
 
     def _retry(self, context: UnitContext) -> None:
-        """Ask for outputs again, or bring the scores that are missing; what a lost lease has done stays done."""
+        """Request outputs again, or compute the missing scores; results of a lost lease are retained."""
         task, outputs = retry_task(self.unit), recorded_outputs(self.unit)
         done = {pos for pos, output in outputs.items() if task.is_done(output)}
         if task.what == Retry.What.SCORES:
@@ -154,7 +154,7 @@ class UnitRunner:
     def _row(
         self, context: UnitContext, ask: Asker, keeper: SampleKeeper | None, example: Example, pos: int
     ) -> dict[str, Any]:
-        """Ask for an output, or for all samples of one; raises Postponed and MustStop."""
+        """Request an output, or all samples of one; raises RetryLater and MustStop."""
 
         def answer(sample: int) -> Produced:
             if sample and self._stopped():
@@ -166,7 +166,7 @@ class UnitRunner:
         try:
             return keeper.ask(pos, answer)
         except (Postponed, MustStop):
-            # A part of an example is progress: an endpoint that answers now and then does not keep failing.
+            # Part of an example is progress: an endpoint that answers now and then is not failing continuously.
             self.n_kept += keeper.n_fresh
             raise
 
@@ -183,7 +183,7 @@ class UnitRunner:
         except Exception as exc:
             if is_outage(exc):
                 raise
-            log.exception("config %s broke on an example", self.unit.config_id)
+            log.exception("config %s failed on an example", self.unit.config_id)
             return Produced("error", error_type="bug", error_message="Asking for this output broke on our side.")
 
     def _gives_up(self, exc: Postponed | MustStop) -> bool:
@@ -250,14 +250,14 @@ class UnitRunner:
         return written
 
     def _flush(self) -> None:
-        """Keep what there is before the next query, and learn whether the unit is still held."""
+        """Record the results so far before the next query, and check whether the unit is still leased."""
         connections.close_all()
         self._is_held = self._hand_over("keep").result().is_held
         self._flushed_at = time.monotonic()
 
 
 def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of an output that is taken over, held to what this config declares, each sample by itself."""
+    """Return the row of a reused output, checked against this config's schema, each sample separately."""
     row = {"pos": pos, **asdict(_held_to(schema, Produced(**twin)))}
     if not row["samples"]:
         return row

@@ -18,7 +18,7 @@ KEPT_LOGS = 3
 
 @dataclass(frozen=True)
 class ChildSpec:
-    """What to run. `command` is asked before each start, so it may first clear what a crash left behind."""
+    """What to run. `command` is called before each start, so it can first clean up after a crash."""
 
     name: str
     command: Callable[[], Command | Fork]
@@ -28,7 +28,7 @@ class ChildSpec:
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout: float = 20
     max_crashes: int = 5  # within a minute; the next one stops the whole service
-    # With this exit code it says that another try would end as this one did.
+    # Exit code by which the child reports that a restart would fail in the same way.
     gives_up_with: int | None = None
 
 

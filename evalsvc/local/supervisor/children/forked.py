@@ -49,7 +49,7 @@ class ForkedProcess:
         return code
 
     def send_signal(self, number: int) -> None:
-        # Its number is taken by nobody else until it is reaped, which only `poll` does.
+        # The pid is not reused until the child is reaped, which only `poll` does.
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -131,7 +131,7 @@ def set_title(title: str) -> None:
     """Write the title over the arguments that `ps` shows, which are those of the parent. Linux only."""
     if not sys.platform.startswith("linux"):
         return
-    # The program's name, in brackets, may hold blanks.
+    # The program's name, in parentheses, can contain spaces.
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = (int(fields[number - 2]) for number in (ARGUMENTS_START, ARGUMENTS_END))
     room = end - start

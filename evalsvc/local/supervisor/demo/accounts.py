@@ -1,4 +1,4 @@
-"""Names of the demo accounts, and whether they exist. Without Django, whose start takes seconds."""
+"""Names of the demo accounts, and whether they exist. Independent of Django, which takes seconds to start."""
 
 import json
 from collections.abc import Mapping

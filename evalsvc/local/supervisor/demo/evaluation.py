@@ -21,7 +21,7 @@ QUESTION = {
     "evaluated_model_output": "Paris",
     "evaluated_model_gold_answer": "Paris",
     "app": "demo",
-    # The account whose key is printed holds what its owner has captured, and nothing else.
+    # The account of the printed key contains only what its owner has captured.
     "capture": "none",
     "confidence_interval_strategy": "full-history",
 }
@@ -44,7 +44,7 @@ class DemoVerdict:
         if not self.interval or self.interval.get("lower") is None:
             n = self.interval.get("n", 0) if self.interval else 0
             return f"{verdict}; no interval yet (captured scores: {n}, needed: 2)"
-        # Equal scores have an interval of zero width, which is not certainty; the advice beside it is not.
+        # Equal scores have an interval of zero width, which is not certainty; the interval in `advice` is wider.
         ends = self.interval.get("advice") or self.interval
         lower, upper, level = ends["lower"], ends["upper"], self.interval["alpha"]
         what, n = "pass rate" if self.interval.get("of") == "pass" else "mean", self.interval["n"]
@@ -71,7 +71,7 @@ class DemoCaller:
         """Return status and text of an answer; `more` are headers. Raises ServiceFailed where there is none."""
         connection = self._connection()
         try:
-            # Where a proxy of the operator's ends TLS, this call stands in its place; else nobody believes it.
+            # If the operator's proxy ends TLS, this call acts as that proxy; otherwise the header is ignored.
             headers = {"X-API-KEY": self.key, "Content-Type": "application/json", "X-Forwarded-Proto": "https"}
             connection.request(method, path, json.dumps(body) if body is not None else None, headers | {**(more or {})})
             answer = connection.getresponse()
@@ -91,9 +91,9 @@ class DemoCaller:
 
 
 def first_evaluation(url: str, key: str, ca_file: Path | None = None) -> DemoVerdict:
-    """Ask the running service as any client would, and capture nothing.
+    """Send an evaluation to the running service as any client would, with nothing captured.
 
-    An answer that a worker still has is asked for again, and is no failure.
+    A pending result is polled until it is complete, and is not a failure.
     """
     caller = DemoCaller(url, key, ca_file)
     status, text = caller.ask("POST", "/v1/evaluate", QUESTION)

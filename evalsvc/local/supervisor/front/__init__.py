@@ -1,1 +1,1 @@
-"""What stands before the service under `make up HTTPS=1`: Caddy, which ends TLS and reads whole requests."""
+"""The front of the service under `make up HTTPS=1`: Caddy, which ends TLS and buffers complete requests."""

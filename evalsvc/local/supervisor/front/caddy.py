@@ -83,7 +83,7 @@ class CaddyFront:
         return ChildSpec(PROGRAM, self.command, self.answers, stage, stop_timeout=2 * GRACE_SECONDS)
 
     def answers(self) -> bool:
-        """Return whether Caddy ends TLS with a certificate of its authority; not whether the service answers behind it."""
+        """Return whether Caddy ends TLS with a certificate of its authority; the service behind it is not checked."""
         if not self.ca_file.exists():
             return False
         try:

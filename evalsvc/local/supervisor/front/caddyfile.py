@@ -12,7 +12,7 @@ PLACE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-*:[]"
 
 
 class UnfitName(ValueError):
-    """A host that no certificate can be made for; the message says which."""
+    """A host name for which no certificate can be issued; the message gives the name."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ ON = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True)
 class FrontOptions:
-    """What was asked for."""
+    """Options of the HTTPS front."""
 
     host: str
     port: int | None
@@ -72,5 +72,5 @@ def open_front(
 
 
 def environment_behind(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what the service is told behind the front."""
+    """Return the environment variables of a service behind the front."""
     return PROXIED | {HSTS_VARIABLE: environment.get(HSTS_VARIABLE) or "0"}

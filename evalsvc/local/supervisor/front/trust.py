@@ -32,10 +32,10 @@ def _certifi() -> Path | None:
 
 
 def write_bundle(bundle: Path, root: Path) -> Path:
-    """Write what SSL_CERT_FILE can name: with Caddy's certificate alone, pip would trust nobody else any more."""
+    """Write the bundle for SSL_CERT_FILE: with Caddy's certificate alone, pip would trust no other server."""
     own = root.read_text(encoding="ascii").strip()
     system = system_roots()
-    # The one of an earlier start may be what SSL_CERT_FILE names here.
+    # SSL_CERT_FILE might point to the bundle of an earlier start.
     theirs = "" if system is None else system.read_text(encoding="utf-8", errors="replace").replace(own, "").rstrip()
     draft = bundle.with_name(f".{bundle.name}.draft")
     draft.write_text(f"{theirs}\n{own}\n".lstrip(), encoding="utf-8")

@@ -28,7 +28,7 @@ class Command(ServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Back up, and say what there is."""
+        """Back up and print a summary."""
         directory, apart = options["directory"], options["secrets"]
         if apart is not None and directory.absolute() in apart.absolute().parents:
             raise CommandError("The secrets belong apart from the backup: name a file outside of it.")

@@ -75,7 +75,7 @@ class Command(ServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Show, ask, delete, and write anew what held it."""
+        """Show what would be deleted, confirm, delete, and rewrite the files."""
         said = options["account"]
         if (said is None) != options["scrub"]:
             raise CommandError("Say which account to delete, or only --scrub.")
@@ -156,7 +156,7 @@ def _id_of_gone(said: str) -> int:
 
 
 class Progress:
-    """One line of a terminal that says how far it is; nothing where nobody looks."""
+    """One line of progress on a terminal; silent if stderr is not a terminal."""
 
     def __init__(self, command: Command) -> None:
         self.out = command.stderr
@@ -164,7 +164,7 @@ class Progress:
         self.last = 0.0
 
     def tell(self, what: str, n: int) -> None:
-        """Return what is gone by now, ten times a second at most."""
+        """Print the total deleted so far, at most ten times a second."""
         if self.is_shown and (now := time.monotonic()) - self.last > 0.1:
             self.last = now
             word = "waiting for calls that are under way, seconds:" if what == WAITING else WORDS.get(what, what)

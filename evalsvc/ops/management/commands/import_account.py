@@ -33,7 +33,7 @@ class Command(ServiceCommand):
         parser.add_argument("--name", metavar="NAME", help="what the account is called here (default: as it was)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Bring it in, and say what came and what has to be done."""
+        """Import the account and print what was imported and what remains to be done."""
         told = _Progress(self)
         try:
             arrived = bring_in(options["file"], name=options["name"], tell=told.tell)
@@ -85,7 +85,7 @@ def plain(text: object) -> str:
 
 
 class _Progress:
-    """One line of a terminal that says how far it is; nothing where nobody looks."""
+    """One line of progress on a terminal; silent if stderr is not a terminal."""
 
     def __init__(self, command: Command) -> None:
         self.out, self.is_shown = command.stderr, sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""`manage.py mend_experiments`: write comparisons, evidence and looks anew where they differ from the scores."""
+"""`manage.py mend_experiments`: recompute comparisons, evidence and interim analyses that differ from the scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Command(ServiceCommand):
         parser.add_argument("--experiment", type=int, metavar="ID", help="Mend this one only.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Mend one after the other, and say what was mended."""
+        """Mend each experiment and print what was mended."""
         n_experiments = n_mended = 0
         for id, n in mend_all(account_id=options["account"], experiment_id=options["experiment"]):
             n_experiments += 1

@@ -1,4 +1,4 @@
-"""`manage.py merge_names`: list names that cannot be told apart, and make projects of one name one."""
+"""`manage.py merge_names`: list look-alike names, and merge projects with the same name."""
 
 from __future__ import annotations
 

@@ -46,10 +46,10 @@ class Command(DjangoMigrate):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the migrators' lock, on a connection of its own: migrations have their own transactions.
+        """Acquire the migration lock, on a connection of its own: migrations run their own transactions.
 
-        Neither the lock nor the wait for it is a transaction: an index that is made concurrently waits for each that is
-        open, so it would wait for this one, and for that of whoever migrates second.
+        Neither the lock nor the wait for it uses a transaction: a concurrent index build waits for every open
+        transaction, so it would wait for this one, and for that of a second migrating process.
         """
         connection = connections.create_connection(OWNER)
         try:

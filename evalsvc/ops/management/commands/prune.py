@@ -1,4 +1,4 @@
-"""`manage.py prune`: delete what capture did not keep and what has expired; what beat does every minute."""
+"""`manage.py prune`: delete uncaptured and expired data, as beat does every minute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Command(ServiceCommand):
     )
 
     def handle(self, *args: object, **options: object) -> None:
-        """Prune and say how much there was."""
+        """Prune and print the number of deleted rows."""
         for name, n in sweep.prune_uncaptured().items():
             self.stdout.write(f"{n} {name.replace('_', ' ')} deleted")
         taken = retention.retain(seconds=None)

@@ -1,4 +1,4 @@
-"""`manage.py recount_rollups`: count the evaluations of each day anew, and mend counts that are wrong."""
+"""`manage.py recount_rollups`: recount the evaluations of each day, and correct wrong counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalsvc.ops.management.base import ServiceCommand
 
 
 class Command(ServiceCommand):
-    """Compare counts by day with evaluations, month by month; may run beside the service."""
+    """Compare counts by day with evaluations, month by month; can run while the service does."""
 
     help = "Count evaluations by day anew, beside the traffic. Prints how many counts were wrong; they are mended."
 

@@ -1,4 +1,4 @@
-"""`manage.py repack`: build the indexes of months that are over anew."""
+"""`manage.py repack`: rebuild the indexes of past months."""
 
 from __future__ import annotations
 

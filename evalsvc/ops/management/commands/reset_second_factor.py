@@ -1,4 +1,4 @@
-"""`manage.py reset_second_factor EMAIL`: for somebody who has lost phone and recovery codes."""
+"""`manage.py reset_second_factor EMAIL`: for a person who has lost both phone and recovery codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Command(ServiceCommand):
         parser.add_argument("email", metavar="EMAIL")
 
     def handle(self, *args: object, **options: str) -> None:
-        """Do it and say so; fail when there is no such person, or nothing to switch off."""
+        """Switch it off and print a confirmation; fail if the person is unknown or uses no second factor."""
         user = User.objects.filter(email=options["email"].lower()).first()
         if user is None:
             raise CommandError(f"There is nobody with the address {options['email']}.")

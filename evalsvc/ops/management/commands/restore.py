@@ -30,7 +30,7 @@ class Command(ServiceCommand):
         parser.add_argument("directory", metavar="DIR", type=Path)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Restore, and say what is wrong."""
+        """Restore, and print all differences."""
         try:
             wrong = restore(options["directory"], tell=self.stdout.write)
         except (BackupRefused, RolesRefused) as exc:

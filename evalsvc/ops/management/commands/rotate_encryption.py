@@ -12,12 +12,12 @@ from evalsvc.ops.management.base import ServiceCommand
 
 
 class Command(ServiceCommand):
-    """Encrypt anew."""
+    """Re-encrypt all secrets."""
 
     help = "Put a new key first in ENCRYPTION_KEYS, restart, run this, and remove the old ones."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Encrypt anew and say how many; fail when some cannot be read, as their keys must not be removed."""
+        """Re-encrypt and print the number of secrets; fail if any is unreadable, as its key must not be removed."""
         n, unreadable = reencrypt_secrets()
         n_factors, people = reencrypt_factors()
         self.stdout.write(f"{n + n_factors} secrets encrypted with the newest key")

@@ -27,7 +27,7 @@ class Command(ServiceCommand):
         parser.add_argument("--json", action="store_true", help="Print the values as one JSON object.")
 
     def handle(self, *args: object, **options: object) -> None:
-        """Make what is missing, keep what was drawn, print it."""
+        """Create what is missing, reuse existing keys and passwords, and print them."""
         values = read_or_draw(demo_file())
         with role_scope(SYSTEM):
             seed(values)
@@ -39,12 +39,12 @@ class Command(ServiceCommand):
 
 
 def demo_file() -> Path:
-    """Return where the drawn keys and passwords are kept: they must be printed again at the next start."""
+    """Return the path of the generated keys and passwords, which must be printed at the next start too."""
     return Path(os.environ.get("EVALSVC_HOME", ".evalsvc")) / "demo.json"
 
 
 def read_or_draw(path: Path) -> dict[str, str]:
-    """Return the kept values, drawing them the first time; the file is readable by its owner only."""
+    """Return the stored values, generated at the first call; the file is readable by its owner only."""
     if kept := kept_values(path):
         return kept
     values = {

@@ -1,4 +1,4 @@
-"""`manage.py seed_demo_history`: an account with something on every page, that nobody can write to."""
+"""`manage.py seed_demo_history`: a read-only account with data on every page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Command(ServiceCommand):
         parser.add_argument("--wanted", type=Path, help="a file to remove when nothing is left to do")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make it, and say so."""
+        """Seed the account and print a summary."""
         n = seed_demo_history()
         self.stdout.write(f"{NAME}: {n} scores of two weeks." if n else f"{NAME} is there, or the demo is not.")
         if options["url"] and (account := demo_account()):

@@ -1,4 +1,4 @@
-"""`manage.py sweep`: enqueue again what has no answer; what beat does every five seconds."""
+"""`manage.py sweep`: requeue evaluations that have no result, as beat does every five seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Command(ServiceCommand):
     help = "Enqueue again every evaluation that was accepted, has no verdict, and that no living worker holds."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Sweep and say how much there was."""
+        """Sweep and print the number of requeued lanes."""
         refs = sweep.sweep()
         told = enqueue_again(refs)
         self.stdout.write(f"{len(refs)} lanes without an answer, {len(refs) if told else 0} enqueued")

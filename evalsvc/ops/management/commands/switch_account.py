@@ -1,4 +1,4 @@
-"""`manage.py switch_account off|on NAME_OR_ID`: let nobody use an account, and let them use it again."""
+"""`manage.py switch_account off|on NAME_OR_ID`: disable an account, or enable it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Command(ServiceCommand):
         parser.add_argument("--reason", default="", help="for the audit trail; needed for off")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Switch, and say what that means."""
+        """Switch the account and print the effect."""
         is_on, reason = options["to"] == "on", options["reason"].strip()
         if not is_on and not reason:
             raise CommandError("Say why, with --reason: it stands in the account's audit trail.")

@@ -1,4 +1,4 @@
-"""Make records of the lines of a bundle: with ids of their own, held to what the service itself would have written."""
+"""Import of the records of a bundle, with new ids, validated against what the service itself would have written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RecordPlaces:
     comparisons: dict[int, OutputComparison] = field(default_factory=dict)
 
     def outputs(self, wanted: Sequence[tuple[int | None, int | None]]) -> dict[tuple[int, int], int]:
-        """Return the ids of outputs by config and position; those that are gone are left out."""
+        """Return the ids of outputs by config and position, without those that were deleted."""
         rows = Output.objects.filter(
             config_id__in={self.configs[config] for config, _ in wanted if config is not None},
             pos__in={pos for _, pos in wanted if pos is not None},
@@ -58,7 +58,7 @@ class RecordPlaces:
 
 
 def insert_records(*, account: Account, plan: ExperimentPlan, read: RecordReader, actor: str) -> None:
-    """Insert comparisons, reviews and gates of a bundle, within its import; rankings and counts are worked out anew."""
+    """Insert comparisons, reviews and gates of a bundle, within its import; rankings and counts are recomputed."""
     configs = dict(Config.objects.filter(experiment_id=plan.pk).values_list("arrival", "pk"))
     places = RecordPlaces(account, plan, actor, configs)
     for kind in kinds.RECORDS:
@@ -114,7 +114,7 @@ def _insert_items(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[
             "review": places.reviews[row.review],
             "config_id": places.configs[row.config],
             "other_config_id": None if other is None else places.configs[other],
-            # Each item is of something; what is gone has a number that nothing has.
+            # Each item references an output; a deleted one is replaced by an id that does not exist.
             "subject_id": outputs.get((row.config, row.example_pos), -1 - row.position),
             "other_id": 0 if other is None else outputs.get((other, row.example_pos), -1 - row.position),
         }
@@ -147,7 +147,7 @@ def _insert_answers(places: RecordPlaces, kind: RecordKind, batch: Sequence[tupl
 
 
 def _said(questions: Sequence[Question], said: Mapping[str, Any]) -> Fields:
-    """Return what somebody said, by the criteria of the copy."""
+    """Return a response keyed by the criteria of the copy. Raises ValueError if it does not match the questions."""
     if not questions:
         if set(said) != {"choice"} or said["choice"] not in CHOICES:
             raise ValueError("not a choice between two")

@@ -22,7 +22,7 @@ Said = dict[str, Any]
 
 
 class BundledEarlier(msgspec.Struct, forbid_unknown_fields=True):
-    """What somebody had said before, and took back."""
+    """An earlier response to a review item, which the reviewer replaced."""
 
     said: Said
     explanation: str | None

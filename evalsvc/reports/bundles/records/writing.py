@@ -33,7 +33,7 @@ class RecordNames:
     people: dict[str, str] = field(default_factory=dict)
 
     def person(self, name: str) -> str:
-        """Return what somebody is called, the same in the whole bundle; nobody can tell who it was."""
+        """Return the pseudonym of a reviewer, the same in the whole bundle."""
         return self.people.setdefault(name, f"reviewer {len(self.people) + 1}")
 
 
@@ -130,10 +130,10 @@ def _judge(names: RecordNames, judge: Mapping[str, Any]) -> Row:
     if "review" in told:
         told["review"] = next((i for id, i in names.reviews.items() if str(id) == judge["review"]), None)
     if told.get("name"):
-        # Of the caller's own numbers it says the experiment.
+        # The names of the caller's own numbers start with the id of the experiment.
         told["name"] = str(told["name"]).removeprefix(str(names.plan.pk))
     if "asks" in told:
-        # The address of a connection is nobody else's business.
+        # The address of a connection is confidential.
         told["asks"] = ["", *judge["asks"][1:]]
     return told
 

@@ -98,7 +98,7 @@ class LiveRow:
 
 @dataclass(frozen=True, slots=True)
 class LiveBoard:
-    """The whole board: the experiment's head, its rows, what was decided, and what they are held to."""
+    """The complete board: the experiment's head, its rows and decisions, and the reference for its metric."""
 
     leads: str
     is_settled: bool
@@ -141,7 +141,7 @@ class LiveBoard:
 def live_board_of(
     plan: ExperimentPlan, ever: Sequence[Config], *, metric: str | None = None, sort: str = ""
 ) -> LiveBoard:
-    """Read the live view and lay it out by one metric: the one that is named, else the primary one."""
+    """Build the board by a metric, by default the primary one."""
     view, references = live_view(plan, ever), references_of(plan)
     metrics = {row["name"]: row for row in plan.metrics}
     chosen: str = metric if metric is not None and metric in metrics else plan.primary_metric
@@ -215,7 +215,7 @@ def board_order_of(plan: ExperimentPlan, view: Mapping[str, Any], metric: str, s
 
 
 def is_racing(config: Mapping[str, object]) -> bool:
-    """Return whether a config stands for itself against the others; one that has won, or waits, does too."""
+    """Return whether a config takes part in the race. Configs that have won or are paused do too."""
     return config["state"] in IN_THE_RACE or config["stop_reason"] in ("decided", "pause")
 
 
@@ -269,7 +269,7 @@ def _row(
 
 
 def short_words(found: Mapping[str, Any] | None) -> str:
-    """Say better, worse, may be chance or no verdict, and by how much: all that a row has room for."""
+    """Return the verdict with the size of the difference, short enough for a row."""
     if found is None or found["delta"] is None:
         return ""
     shown = found["mean"] or found

@@ -1,4 +1,4 @@
-"""The charts beside the board: the estimates at the ends of the shards, and several metrics at once."""
+"""The charts next to the board: interim estimates at the ends of the shards, and several metrics at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config
     if not found:
         return None
     seen = {str(one.config_id) for one in found}
-    # As they came, whoever is ahead at the moment; the leader last, on top of the others.
+    # In order of creation, whichever config leads at the moment; the leader last, on top of the others.
     rows = sorted((row for row in board.rows if row.id in seen), key=lambda row: (row.is_leader, int(row.id)))
     asked = _LooksAsked(
         board.metric,
@@ -139,7 +139,7 @@ def _plane(
 
 
 def _axis(plan: ExperimentPlan, name: str) -> Axis:
-    """Return the whole range of a metric that declares one: an output of thirty is no gulf then."""
+    """Return the axis of a metric, over its full range if it declares one, so that small differences look small."""
     row = next(row for row in plan.metrics if row["name"] == name)
     limits = Metric.from_json(row).value_range
     low, high = limits or (None, None)
@@ -182,7 +182,7 @@ def _row(config: Mapping[str, Any], names: Sequence[str], row: LiveRow) -> Front
 
 
 def front_words(config: Mapping[str, Any]) -> str:
-    """Return where a config stands, and how sure that is."""
+    """Return the position of a config relative to the front, with the confidence in it."""
     if config["on_front"]:
         return "on the front"
     if not config["dominated_by"]:

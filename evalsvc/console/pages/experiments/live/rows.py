@@ -1,6 +1,6 @@
-"""The rows of the board as HTML: they come again each second, so what seldom changes in them is kept.
+"""The rows of the board as HTML. They are rendered every second, so parts that rarely change are cached.
 
-Of Django's templates the same rows would take three times as long: half of what drawing the whole board takes.
+Django templates would take three times as long for the same rows, which is half the time of drawing the board.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def rows_markup(board: LiveBoard, experiment_id: int, *, may_edit: bool) -> Safe
 
 
 class _Known(NamedTuple):
-    """What a row begins with: who it is, and how it stands."""
+    """The content of a row's first cells: the identity and the state of the config."""
 
     experiment_id: int
     id: str

@@ -1,7 +1,8 @@
-"""What all who watch a board share: its tag, read twice a second at most, and its HTML, drawn once for all alike.
+"""State shared by everyone who watches a board: its tag, and its HTML, drawn once for each view.
 
-A tag says what the board shows and when that was read, by the database's clock. So nobody is shown an older board than
-they have seen: not after they have stopped something themselves, nor by another process that has read it before.
+The tag is read at most twice a second. It identifies the content of a board and the time at which it was read, by the
+database's clock. So a reader never gets an older board than before: not after a change of their own, nor from another
+process that read the board earlier.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ class BoardTag:
 
     @classmethod
     def sent(cls, header: str) -> BoardTag | None:
-        """Return the tag that a page sends back; None for none, and for what is no tag of a board."""
+        """Return the tag that a page sends back; None if the header is empty or not a board's tag."""
         stamp, _, at = header.strip('"').partition(".")
         return cls(stamp, int(at)) if at.isdecimal() and at.isascii() and len(at) < 20 else None
 
     def holds_for(self, other: BoardTag) -> bool:
-        """Return whether who asks with another tag may be answered by this one: it shows the same, or is as new."""
+        """Return whether this tag can answer a reader with another one: same content, or at least as new."""
         return self.stamp == other.stamp or self.read_at >= other.read_at
 
     def __str__(self) -> str:
@@ -53,7 +54,7 @@ class BoardTag:
 
 @dataclass(frozen=True, slots=True)
 class BoardLook:
-    """A board as somebody looks at it: what is the same for two people is drawn once."""
+    """A board with the options of a reader. Boards with equal options are drawn once."""
 
     board: Board
     may_edit: bool
@@ -68,7 +69,7 @@ class BoardLook:
 
     @property
     def query(self) -> dict[str, str]:
-        """What its address says."""
+        """The query parameters of its address."""
         return {name: value for name, value in (("sort", self.sort), ("metric", self.metric)) if value}
 
 
@@ -92,7 +93,7 @@ def known_tag(board: Board, seen: BoardTag | None) -> BoardTag | None:
 
 
 def known_html(look: BoardLook, tag: BoardTag) -> DrawnBoard | None:
-    """Return what was drawn for a look, if it shows what the tag says or something newer."""
+    """Return the cached HTML of a view, if its content is that of the tag or newer."""
     drawn = _drawn.get(look)
     return drawn if drawn is not None and drawn.tag.holds_for(tag) else None
 
@@ -117,7 +118,10 @@ def forget_all() -> None:
 
 @contextmanager
 def turn(key: object) -> Iterator[None]:
-    """Let one at a time read or draw the same thing. Who waits holds no connection: a process has but a few."""
+    """Let one thread at a time read or draw the same thing.
+
+    A waiting thread closes its database connection, because a process has few of them.
+    """
     lock = _turns[hash(key) % len(_turns)]
     if not lock.acquire(blocking=False):
         if not connections[APP].in_atomic_block:

@@ -36,13 +36,13 @@ class Strip:
 
 
 def strip_axis(views: Sequence[Mapping[str, Any]], limits: tuple[float, float] | None = None) -> Strip:
-    """Return an axis that holds every interval; it ends where values end."""
+    """Return an axis that includes every interval, within the limits of the values."""
     ends = [view[name] for view in views for name in ("lower", "value", "upper") if view[name] is not None]
     return Strip(placed_axis(Axis("", limits=limits), ends), not ends)
 
 
 def strip_of(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> SafeString | None:
-    """Draw one interval; None while there is no value."""
+    """Draw one interval; None while the value is missing."""
     lower, value, upper = view["lower"], view["value"], view["upper"]
     if value is None:
         return None
