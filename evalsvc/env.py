@@ -169,8 +169,8 @@ def _role(name: str, part: str) -> tuple[str, str, str]:
 def _hosts_and_ports(text: str, name: str) -> tuple[str, str]:
     """Return `a:5433,[::1]` as `a,::1` and `5433,`: libpq tries the hosts of a list in turn."""
     hosts, ports = [], []
-    for one in text.split(","):
-        found = HOST_AND_PORT.fullmatch(one)
+    for entry in text.split(","):
+        found = HOST_AND_PORT.fullmatch(entry)
         if found is None:
             raise ImproperlyConfigured(f"{name} must name hosts like db.example.com:5432, with commas between.")
         hosts.append(found["v6"] or unquote(found["host"] or ""))

@@ -62,15 +62,15 @@ def _attached(sent: Any) -> Mapping[Field, str]:
     if not sent:
         return NOTHING_ATTACHED
     found: dict[Field, str] = {}
-    for one in sent:
-        usage = str(one["usage_type"]).removeprefix(_WIRE)
+    for attachment in sent:
+        usage = str(attachment["usage_type"]).removeprefix(_WIRE)
         named = [field for field in Field if field.removeprefix(_WIRE) == usage]
-        found.update({field: str(one["media_type"]) for field in named or Field})
+        found.update({field: str(attachment["media_type"]) for field in named or Field})
     return found
 
 
 def _attachments(sent: Any) -> tuple[Attached, ...]:
-    return tuple([_attachment(one) for one in sent or ()])
+    return tuple([_attachment(attachment) for attachment in sent or ()])
 
 
 def _attachment(one: Mapping[str, Any]) -> Attached:
@@ -177,7 +177,7 @@ def _golds(gold: Any, golds: Any, unread: Rest) -> tuple[AnswerText, ...] | None
     except WrongType as exc:
         unread[Field.GOLD] = Unread(golds if gold is None else gold, f"`{Field.GOLD}` is {exc}")
         return None
-    return (*first, *(each for each in rest if each not in first)) or None
+    return (*first, *(gold for gold in rest if gold not in first)) or None
 
 
 def _several(value: Any) -> Iterable[Any]:
@@ -211,7 +211,12 @@ def _passages(field: Field, value: Any, unread: Rest) -> tuple[Passage, ...] | N
     if type(value) is str:
         return (Passage(value),)
     try:
-        return tuple([Passage(one) if type(one) is str else _passage(i, one) for i, one in enumerate(_listed(value))])
+        return tuple(
+            [
+                Passage(passage) if type(passage) is str else _passage(i, passage)
+                for i, passage in enumerate(_listed(value))
+            ]
+        )
     except WrongType as exc:
         unread[field] = Unread(value, f"`{field}` is {exc}")
         return None

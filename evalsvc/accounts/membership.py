@@ -76,7 +76,10 @@ def membership_of(request: HttpRequest) -> Membership | None:
     read = taken_memberships(request.session, request.user)
     memberships = memberships_of(request) if read is None else _as_they_hold(request, read)
     chosen = request.session.get(SESSION_KEY)
-    return next((one for one in memberships if one.account_id == chosen), memberships[0] if memberships else None)
+    return next(
+        (membership for membership in memberships if membership.account_id == chosen),
+        memberships[0] if memberships else None,
+    )
 
 
 def choose_account(request: HttpRequest, account_id: str) -> Membership | None:

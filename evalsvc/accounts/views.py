@@ -263,5 +263,5 @@ def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:
-    allowed = f" It takes: {', '.join(f'`{each}`' for each in known)}." if known else " It takes none."
+    allowed = f" It takes: {', '.join(f'`{field}`' for field in known)}." if known else " It takes none."
     return f"`{name}` is not a field of this request.{suggestion(name, known)}{allowed}"

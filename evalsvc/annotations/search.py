@@ -101,7 +101,7 @@ def labels_of_evaluation(*, account: Account, id: int, most: int = 200) -> list[
     They are looked up by their digests: a search for the evaluation's id would read all labels of the account.
     """
     criteria = AnnotationCriteria.objects.filter(account=account).order_by("-created_at").values_list("id", flat=True)
-    digests = [label_fingerprint(account.pk, one, EVALUATION, str(id)) for one in criteria[:most]]
+    digests = [label_fingerprint(account.pk, criteria_id, EVALUATION, str(id)) for criteria_id in criteria[:most]]
     requests = EvaluationRequest.objects.filter(account=account, fingerprint__in=digests).values_list("id", flat=True)
     found = list(requests)
     rows = labels_of(account).filter(**of_requests(found)) if found else []
@@ -122,7 +122,7 @@ def _of_details(key: str) -> Func:
 def _label_leaf(part: Mapping[str, object], pointer: str) -> Q:
     if part["field"] == "id":
         value = part.get("value")
-        digits = [_digits(one) for one in value] if isinstance(value, list) else _digits(value)
+        digits = [_digits(item) for item in value] if isinstance(value, list) else _digits(value)
         part = {**part, "field": "evaluation_id", "value": digits}
     return column_condition(LABEL_FIELDS, "operation", part, pointer)
 

@@ -59,16 +59,16 @@ def history_of(account: Account, benchmark: Benchmark, wanted: Sequence[Executio
     The best one is chosen by the same results that it is then compared on, so the differences are simultaneous over all
     pairs of a listed execution with any earlier one, whichever of them is the best.
     """
-    newest = max((one.number for one in wanted), default=0)
-    oldest = min((one.number for one in wanted), default=1)
+    newest = max((execution.number for execution in wanted), default=0)
+    oldest = min((execution.number for execution in wanted), default=1)
     rows = list_executions(account=account, benchmark=benchmark).filter(
         number__lte=newest, number__gt=max(0, oldest - 1 - MAX_EARLIER)
     )
     played = _played(list(rows.select_related("experiment__plan__dataset_version__dataset").order_by("number")))
-    before = {one.number: _earlier(played, one) for one in wanted}
+    before = {execution.number: _earlier(played, execution) for execution in wanted}
     together = max(1, sum(len(found) for found in before.values()))
-    by_id = {one.execution.pk: one for one in played}
-    sums = _sums([one for one in played if one.execution.pk in {row.pk for row in wanted}])
+    by_id = {result.execution.pk: result for result in played}
+    sums = _sums([result for result in played if result.execution.pk in {row.pk for row in wanted}])
     return {
         "executions": [_execution_out(by_id[row.pk], before[row.number], together, sums) for row in wanted],
         "n_comparisons": together,
@@ -83,8 +83,10 @@ def _played(executions: Sequence[Execution]) -> list[Played]:
     for row in Config.objects.filter(experiment_id__in=ids).exclude(state=Config.State.DELETED).order_by("-arrival"):
         configs[row.experiment_id] = row
     names = {primary_metric(execution.experiment.plan).name for execution in executions}
-    rows = Aggregate.objects.filter(config__in=[one.pk for one in configs.values()], metric__in=names)
-    sums = {(one.config_id, one.metric, one.scope): one for one in rows}
+    rows = Aggregate.objects.filter(
+        config__in=[active_config.pk for active_config in configs.values()], metric__in=names
+    )
+    sums = {(aggregate.config_id, aggregate.metric, aggregate.scope): aggregate for aggregate in rows}
     found = []
     for execution in executions:
         plan: ExperimentPlan = execution.experiment.plan
@@ -96,12 +98,16 @@ def _played(executions: Sequence[Execution]) -> list[Played]:
 
 
 def _sums(played: Sequence[Played]) -> Mapping[tuple[int, str, str], Aggregate]:
-    rows = Aggregate.objects.filter(config__in=[one.config.pk for one in played if one.config is not None])
+    rows = Aggregate.objects.filter(config__in=[result.config.pk for result in played if result.config is not None])
     return {(row.config_id, row.metric, row.scope): row for row in rows}
 
 
 def _earlier(played: Sequence[Played], of: Execution) -> list[Played]:
-    return [one for one in played if one.execution.number < of.number and one.is_over and one.value is not None]
+    return [
+        result
+        for result in played
+        if result.execution.number < of.number and result.is_over and result.value is not None
+    ]
 
 
 def _execution_out(one: Played, before: Sequence[Played], together: int, sums: Any) -> dict[str, Any]:
@@ -133,8 +139,8 @@ def _execution_out(one: Played, before: Sequence[Played], together: int, sums: A
 def _changed(execution: Execution, last: Execution) -> list[str]:
     """Return the names of what differs from the previous execution in reported context and logic."""
     found = [name for name in ("task_version", "model") if getattr(execution, name) != getattr(last, name)]
-    one, other = execution.environment, last.environment
-    found += [f"environment.{name}" for name in {**other, **one} if one.get(name) != other.get(name)]
+    current, other = execution.environment, last.environment
+    found += [f"environment.{name}" for name in {**other, **current} if current.get(name) != other.get(name)]
     return found + (["logic"] if execution.digest != last.digest else [])
 
 

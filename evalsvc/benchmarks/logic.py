@@ -69,7 +69,7 @@ def _prompts(account: Account, metric: Metric) -> dict[str, list[str]]:
     for digest, question in found.prompts:
         digests.setdefault(question.prompt_id, []).append(digest)
     # A prompt can have several variants, depending on the fields of a sample.
-    return {name: sorted(one) for name, one in sorted(digests.items())}
+    return {name: sorted(variants) for name, variants in sorted(digests.items())}
 
 
 def digest_of_logic(logic: Mapping[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _changes(pointer: str, was: Any, now: Any) -> Iterator[LogicChange]:
         for name in {**was, **now}:
             yield from _changes(f"{pointer}/{escape(name)}", was.get(name), now.get(name))
     elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
-        for i, (one, other) in enumerate(zip(was, now, strict=True)):
-            yield from _changes(f"{pointer}/{i}", one, other)
+        for i, (previous, other) in enumerate(zip(was, now, strict=True)):
+            yield from _changes(f"{pointer}/{i}", previous, other)
     elif was != now:
         yield LogicChange(pointer, was, now)

@@ -112,7 +112,9 @@ def execute_benchmark(
 def drifted(benchmark: Benchmark, changes: Sequence[LogicChange]) -> Problem:
     """Make the refusal, with a pointer into the frozen logic for each change."""
     shown = changes[:MAX_SHOWN]
-    errors = [FieldError(one.pointer, f"It was {_short(one.was)}, and is {_short(one.now)}.") for one in shown]
+    errors = [
+        FieldError(change.pointer, f"It was {_short(change.was)}, and is {_short(change.now)}.") for change in shown
+    ]
     detail = f"{len(changes)} things that {benchmark.name!r} measures by have changed since it was made."
     return Problem(detail, code="drifted", errors=errors)
 

@@ -91,7 +91,9 @@ def card_of_evaluator(id: str) -> EvaluatorCard:
         raise LookupError(f"no evaluator answers to {id!r}")
     family, spec = found
     asked = run(asked_with(family, spec))
-    return card_of(family, spec, [PromptReference(name, one.prompt_id, prompt_hash(one)) for name, one in asked])
+    return card_of(
+        family, spec, [PromptReference(name, question.prompt_id, prompt_hash(question)) for name, question in asked]
+    )
 
 
 def evaluator_out(row: Evaluator, means: Means) -> EvaluatorOut:
@@ -127,7 +129,7 @@ def run_facts(row: Evaluator) -> dict[str, object]:
         "scale": list(family.value_range),
         "higher_is_better": True,
         "judge_calls": facts.judge_calls,
-        "metrics": [family_metric_out(family, name, one) for name, one in metrics_of(family).items()],
+        "metrics": [family_metric_out(family, name, metric_facts) for name, metric_facts in metrics_of(family).items()],
     }
 
 
@@ -151,4 +153,6 @@ def of_output_type(evaluator: EvaluatorOut, output_type: str | None) -> Evaluato
         return evaluator
     if output_type not in evaluator.output_types:
         return None
-    return structs.replace(evaluator, metrics=[one for one in evaluator.metrics if output_type in one.output_types])
+    return structs.replace(
+        evaluator, metrics=[metric for metric in evaluator.metrics if output_type in metric.output_types]
+    )

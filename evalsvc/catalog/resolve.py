@@ -137,7 +137,7 @@ def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSp
 
 def _near_profiles(own: OwnCatalog, family: Family, name: str) -> str:
     managed = [profile.name for profile in family.managed_profiles]
-    known = [*managed, *(each.name for each in own.profiles.values() if each.family == family.name)]
+    known = [*managed, *(state.name for state in own.profiles.values() if state.family == family.name)]
     bare = name.removeprefix(PREFIX).removeprefix(OLD_PREFIX)
     return suggestion(bare, known)
 

@@ -34,7 +34,7 @@ def read_profiles() -> dict[str, Credentials]:
     path = credentials_path()
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        return {name: Credentials(str(one["url"]), str(one["api_key"])) for name, one in kept.items()}
+        return {name: Credentials(str(entry["url"]), str(entry["api_key"])) for name, entry in kept.items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as exc:
@@ -45,7 +45,7 @@ def write_profiles(profiles: dict[str, Credentials]) -> Path:
     """Replace the stored credentials atomically; the file is readable only by its owner at all times."""
     path = credentials_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    body = {name: {"url": one.url, "api_key": one.api_key} for name, one in sorted(profiles.items())}
+    body = {name: {"url": entry.url, "api_key": entry.api_key} for name, entry in sorted(profiles.items())}
     beside = path.with_name(f".{FILE}.{os.getpid()}")
     beside.unlink(missing_ok=True)
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

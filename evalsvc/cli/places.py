@@ -30,9 +30,9 @@ def resolve_id(found: Iterable[Named], text: str, *, noun: str, remedy: str) -> 
     """Return a text that is an id, else the id of the newest object of this name. Refused where there is none."""
     if ID.fullmatch(text):
         return text
-    for one in found:
-        if one.name == text:
-            return one.id
+    for record in found:
+        if record.name == text:
+            return record.id
     raise Refused(f"There is no {noun} named {text!r} in this account. {remedy}")
 
 
@@ -47,8 +47,8 @@ def resolve_experiment(api: ExperimentsApi, text: str) -> ExperimentBody:
     if text.isdigit():
         return api.experiment(text)
     # To the service an empty name is none: it would list them all.
-    for one in api.experiments(text) if text else ():
-        return api.experiment(one["id"])
+    for experiment in api.experiments(text) if text else ():
+        return api.experiment(experiment["id"])
     raise Refused(f"There is no experiment named {text!r} in this account. `evalsvc run` makes one.")
 
 
@@ -57,10 +57,10 @@ def resolve_config(api: ExperimentsApi, text: str) -> tuple[ExperimentBody, Conf
     name, colon, wanted = text.partition(":")
     experiment = resolve_experiment(api, name)
     configs = experiment["configs"]
-    found = [one for one in configs if wanted in (one["name"], one["id"])] if colon else list(configs)
+    found = [config for config in configs if wanted in (config["name"], config["id"])] if colon else list(configs)
     if len(found) == 1:
         return experiment, found[0]
-    names = ", ".join(one["name"] for one in configs) or "none"
+    names = ", ".join(config["name"] for config in configs) or "none"
     if colon:
         raise Refused(f"Experiment {experiment['name']!r} has no config {wanted!r}. It has: {names}.")
     raise Refused(f"Which config of experiment {experiment['name']!r}? Write {name}:CONFIG. It has: {names}.")

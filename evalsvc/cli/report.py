@@ -52,7 +52,7 @@ class Report:
 
 def drop_controls(text: str) -> str:
     """Return a text without what a terminal obeys: names and answers are other people's texts."""
-    return "".join(one if one.isprintable() or one == "\n" else "\ufffd" for one in text)
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
 
 
 class _Lines:

@@ -58,7 +58,7 @@ def logout(profile: str, report: Report) -> None:
         raise Refused(
             f"There is no profile {profile!r} in {credentials_path()}. There are: {', '.join(kept) or 'none'}."
         )
-    write_profiles({name: one for name, one in kept.items() if name != profile})
+    write_profiles({name: credentials for name, credentials in kept.items() if name != profile})
     report.finish({"profile": profile, "forgotten": True}, [f"Profile {profile} is forgotten."])
 
 

@@ -99,7 +99,7 @@ class Client(Resources):
         """Like `eval`, but yield partial results while it runs; the last one is final, with every score."""
         if isinstance(runnable, Pipeline):
             # Expand the inputs, so that the stored dataset shows which component received which value.
-            inputs = [runnable.expand(one) for one in as_list(inputs)]
+            inputs = [runnable.expand(value) for value in as_list(inputs)]
         examples = build_examples(inputs, expected_outputs, options.get("contexts"), clusters=options.get("cluster_by"))
         chosen = self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
         request = ExperimentRequest(
@@ -222,7 +222,7 @@ class Client(Resources):
         body |= {} if promote is None else {"promote": promote}
         answer = self.experiments_api.score_batch(body)
         experiment_id, config_id = str(answer["experiment_id"]), str(answer["config_id"])
-        names = [str(one["name"]) for one in metrics]
+        names = [str(metric["name"]) for metric in metrics]
         wait_until_scored(self.experiments_api, experiment_id, config_id, names, n_wanted=len(rows))
         return self.resume_experiment(experiment_id).result(config_id)
 

@@ -118,7 +118,9 @@ def read_error(response: httpx.Response) -> ApiError:
     body = read_problem(response)
     status = response.status_code
     kind = BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
-    errors = [FieldProblem(str(one.get("pointer", "")), str(one.get("detail", ""))) for one in body.get("errors", [])]
+    errors = [
+        FieldProblem(str(error.get("pointer", "")), str(error.get("detail", ""))) for error in body.get("errors", [])
+    ]
     return kind(
         str(body.get("detail") or body.get("title") or f"The service answered {status}."),
         code=str(body.get("code") or f"http_{status}"),

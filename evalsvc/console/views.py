@@ -57,7 +57,9 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
         found = list_usable_accounts(named=named, limit=MOST_ACCOUNTS + 1)
         choices = [(id, name, "operator") for id, name in found]
     else:
-        choices = [(one.account_id, one.account_name, one.role) for one in memberships_of(request)]
+        choices = [
+            (membership.account_id, membership.account_name, membership.role) for membership in memberships_of(request)
+        ]
     context = {
         "choices": choices[:MOST_ACCOUNTS],
         "here": looked_at(request),

@@ -219,7 +219,7 @@ def csv_rows(account: Account, version: DatasetVersion, *, for_spreadsheet: bool
         writer.writerow(["id", *columns.values(), "contexts", "metadata"])
         for row in iterate_examples(account=account, version=version):
             cells = cells_of(row, columns)
-            writer.writerow([guarded(one) for one in cells] if for_spreadsheet else cells)
+            writer.writerow([guarded(cell) for cell in cells] if for_spreadsheet else cells)
             yield buffer.getvalue().encode()
             buffer.seek(0)
             buffer.truncate()

@@ -117,7 +117,7 @@ def endpoint_keys(endpoint: EventEndpoint, now: datetime) -> list[bytes]:
     sealed = [endpoint.secret]
     if endpoint.previous is not None and endpoint.previous_until is not None and endpoint.previous_until > now:
         sealed.append(endpoint.previous)
-    return [signing_key(unseal(bytes(each), of=endpoint.id).key) for each in sealed]
+    return [signing_key(unseal(bytes(secret), of=endpoint.id).key) for secret in sealed]
 
 
 def _claim(now: datetime) -> list[int]:

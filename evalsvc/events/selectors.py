@@ -142,8 +142,8 @@ def deliveries_everywhere(*, now: datetime) -> DeliveriesEverywhere:
         n_retried=n_retried,
         overdue_seconds=float(overdue),
         n_endpoints=len(found),
-        n_failing=sum(one.is_failing for one in found),
-        n_failed=sum(one.n_failed for one in found),
+        n_failing=sum(endpoint.is_failing for endpoint in found),
+        n_failed=sum(endpoint.n_failed for endpoint in found),
     )
 
 

@@ -52,8 +52,8 @@ class _Case:
     def about(self) -> dict[str, object]:
         """The columns of a gate that name what it is about."""
         sides = (("", self.candidate), ("baseline_", self.baseline))
-        about: dict[str, object] = {f"{side}experiment_id": one.plan.pk for side, one in sides if one}
-        about |= {f"{side}config_id": one.config.pk for side, one in sides if one}
+        about: dict[str, object] = {f"{side}experiment_id": subject.plan.pk for side, subject in sides if subject}
+        about |= {f"{side}config_id": subject.config.pk for side, subject in sides if subject}
         return about | ({"evaluator_id": self.history.evaluator_id} if self.history else {})
 
     def regressions(self, *, watched: bool) -> list[Regression]:
@@ -130,7 +130,7 @@ def _decided(body: GateBody, case: _Case, spending: GateSpending | None) -> tupl
 
 def _more(judged: Sequence[JudgedClaim]) -> int | None:
     """Return about how many more examples settle every rule that is open; None where no number is known."""
-    numbers = [one.about_n_more for one in judged if one.outcome == "undecided"]
+    numbers = [claim.about_n_more for claim in judged if claim.outcome == "undecided"]
     known = [number for number in numbers if number is not None]
     return max(known, default=0) if len(known) == len(numbers) else None
 
@@ -183,7 +183,7 @@ def _of_configs(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
     pairs: dict[str, tuple[Metric, Metric]] = {}
     rules: list[WeighedRule] = []
     pairing, warnings = None, _warnings(candidate, baseline, watched)
-    cluster_by = cluster_of_gate(body, [one for one in (candidate, baseline) if one is not None])
+    cluster_by = cluster_of_gate(body, [subject for subject in (candidate, baseline) if subject is not None])
     clusters = clusters_of(candidate.plan.pk, read_cluster(cluster_by)) if cluster_by is not None else None
     warnings += [UNCLUSTERED] if clusters is not None and clusters.n_bare else []
     for i, rule in enumerate(body.rules):
@@ -231,11 +231,11 @@ def _warnings(candidate: GateSubject, baseline: GateSubject | None, watched: boo
     subjects = [candidate, *([baseline] if baseline else [])]
     if candidate.config.fresh_from:
         found.append(SEEN)
-    if any(one.n_left and not one.is_going for one in subjects):
+    if any(subject.n_left and not subject.is_going for subject in subjects):
         found.append(NEVER_ASKED)
-    if any(one.config.stop_reason == "policy" for one in subjects):
+    if any(subject.config.stop_reason == "policy" for subject in subjects):
         found.append(RACED)
-    if not watched and any(one.config.n_retried for one in subjects):
+    if not watched and any(subject.config.n_retried for subject in subjects):
         found.append(RETRIED)
     return found
 

@@ -71,7 +71,8 @@ def weigh(
     claims = [rule.claim(of_this_set=of_this_set) for rule in rules]
     judged = judge_all(claims, alpha, watched=watched)
     results = [
-        _result(rule, claim, one, alpha, watched) for rule, claim, one in zip(rules, claims, judged, strict=True)
+        _result(rule, claim, judged_claim, alpha, watched)
+        for rule, claim, judged_claim in zip(rules, claims, judged, strict=True)
     ]
     return results, judged
 

@@ -52,7 +52,7 @@ def render_guide(slug: str) -> Rendered:
     _lead_to_calls(guide, tokens)
     # Long lines scroll, by keyboard too.
     html = reader.renderer.render(tokens, reader.options, {}).replace("<pre>", '<pre tabindex="0">')
-    return Rendered(mark_safe(html), tuple(one for one in headings if one.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
+    return Rendered(mark_safe(html), tuple(heading for heading in headings if heading.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
 
 
 def anchor_of(heading: str) -> str:
@@ -63,7 +63,7 @@ def anchor_of(heading: str) -> str:
 def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
-            text = "".join(one.content for one in inline.children or () if one.type in ("text", "code_inline"))
+            text = "".join(child.content for child in inline.children or () if child.type in ("text", "code_inline"))
             anchor = anchor_of(text)
             opening.attrSet("id", anchor)
             yield Heading(opening.tag, anchor, text)

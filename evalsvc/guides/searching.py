@@ -93,9 +93,10 @@ def _split(guide: Guide) -> list[Section]:
     # Comments of a shell look like headings.
     hidden = _fence.sub(lambda block: re.sub(r"^#", " ", block[0], flags=re.MULTILINE), guide.text)
     found = list(_heading.finditer(hidden))
-    ends = [one.start() for one in found[1:]] + [len(hidden)]
+    ends = [match.start() for match in found[1:]] + [len(hidden)]
     return [
-        _section(guide, without_marks(one[2]), hidden[one.end() : end]) for one, end in zip(found, ends, strict=True)
+        _section(guide, without_marks(match[2]), hidden[match.end() : end])
+        for match, end in zip(found, ends, strict=True)
     ]
 
 
@@ -121,7 +122,7 @@ def _score(section: Section, words: list[str], counts: list[int], weights: list[
 
 def _as_a_phrase(words: list[str], heading: str, text: str) -> float:
     """Return what it is worth that neighbours in the query are neighbours in the heading or the text."""
-    pairs = [rf"(?<!\w){re.escape(one)}\w*\W+{re.escape(other)}" for one, other in pairwise(words)]
+    pairs = [rf"(?<!\w){re.escape(word)}\w*\W+{re.escape(other)}" for word, other in pairwise(words)]
     return sum(4.0 * bool(re.search(pair, heading)) + 2.0 * bool(re.search(pair, text)) for pair in pairs)
 
 

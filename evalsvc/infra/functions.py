@@ -100,9 +100,9 @@ def install_functions(using: str) -> bool:
             return False
         for files in _files.values():
             _install(cursor, connection, files)
-        kept = [one for one in known if one != digest][1 - MOST_KEPT :]
+        kept = [value for value in known if value != digest][1 - MOST_KEPT :]
         # Digests are hexadecimal.
-        cursor.execute(REMEMBER.format(", ".join(f"'{one}'" for one in (*kept, digest))))
+        cursor.execute(REMEMBER.format(", ".join(f"'{value}'" for value in (*kept, digest))))
     return True
 
 

@@ -67,7 +67,7 @@ class AccountGateway:
             "system": question.system,
             "user": question.user,
             "sample_number": sample_number,
-            **({"attachments": [one.digest for one in fetched]} if fetched else {}),
+            **({"attachments": [attachment.digest for attachment in fetched]} if fetched else {}),
             **({"weighed": [weighed.name, *weighed.options]} if (weighed := question.weighed) else {}),
         }
         digest = None if settings.get("no_cache") is True else digest_of_question(connection, asked)
@@ -78,7 +78,7 @@ class AccountGateway:
                 if flight.found is not None:
                     return Answer(flight.found.data, _at_no_cost(flight.found.provenance), flight.found.chances)
                 retries = RetryPolicy(connection, model, usage, until=until, patience_seconds=self.patience_seconds)
-                parts = [one.part() for one in fetched]
+                parts = [attachment.part() for attachment in fetched]
                 parsed = await JudgeCall(retries, question, model, optional, parts).answer()
                 provenance = usage.provenance(cached=False, repaired=parsed.was_repaired)
                 flight.keep(Kept(parsed.data, provenance, parsed.chances))

@@ -121,7 +121,7 @@ def _gaps(report: Mapping[str, Any]) -> Iterator[str]:
     if (components := report["components"]) is None:
         return
     yield "## What holds it back\n"
-    yield from (f"* {markdown_text(bottleneck_sentence(one), 600)}" for one in components["configs"][:MAX_ROWS])
+    yield from (f"* {markdown_text(bottleneck_sentence(entry), 600)}" for entry in components["configs"][:MAX_ROWS])
     yield ""
     rows = [
         [
@@ -136,9 +136,9 @@ def _gaps(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _comparisons(report: Mapping[str, Any]) -> Iterator[str]:
-    for one in report["comparisons"]:
-        yield f"## Comparison: {markdown_text(one['comparison'].name)}\n"
-        yield f"{markdown_text(comparison_sentence(one), 600)}\n"
+    for comparison in report["comparisons"]:
+        yield f"## Comparison: {markdown_text(comparison['comparison'].name)}\n"
+        yield f"{markdown_text(comparison_sentence(comparison), 600)}\n"
         rows = [
             [
                 *(markdown_text(place["config"]), rank_range(place), number_text(place["strength"])),
@@ -146,7 +146,7 @@ def _comparisons(report: Mapping[str, Any]) -> Iterator[str]:
                 f"{place['n_wins']}, {place['n_ties']}, {place['n_losses']}",
                 f"{number_text((place['win_rate'] or {}).get('value'))} {interval_text(place['win_rate'] or {})}",
             ]
-            for place in one["ranking"]["places"]
+            for place in comparison["ranking"]["places"]
         ]
         heads = ["config", "rank", "strength", "interval", "won, tied, lost", "win rate"]
         yield from markdown_table(heads, rows)
@@ -172,7 +172,7 @@ def _sweep(report: Mapping[str, Any]) -> Iterator[str]:
 def _measured(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         [markdown_text(config["name"]), what.replace("_", "\\_"), number_text(found["n"])]
-        + [f"{number_text(one['value'])} {interval_text(one)}" for one in found["quantiles"]]
+        + [f"{number_text(quantile['value'])} {interval_text(quantile)}" for quantile in found["quantiles"]]
         for config in ranked(report)
         for what, found in report["measured"].get(config["id"], {}).items()
     ]
@@ -198,8 +198,8 @@ def _gates(report: Mapping[str, Any]) -> Iterator[str]:
     if report["gates"]:
         yield "## Gates\n"
         rows = [
-            [markdown_text(one["name"] or one["id"]), one["outcome"], markdown_text(one["summary"])]
-            for one in report["gates"]
+            [markdown_text(gate["name"] or gate["id"]), gate["outcome"], markdown_text(gate["summary"])]
+            for gate in report["gates"]
         ]
         yield from markdown_table(["gate", "outcome", "in words"], rows)
 
@@ -209,13 +209,13 @@ def _decisions(report: Mapping[str, Any]) -> Iterator[str]:
         yield "## Decisions\n"
         rows = [
             [
-                markdown_text(moment_text(one["created_at"])),
-                markdown_text(one["config"]),
-                markdown_text(one["reason"]),
-                markdown_text(one["against"]),
-                number_text(one["watermark"]),
+                markdown_text(moment_text(decision["created_at"])),
+                markdown_text(decision["config"]),
+                markdown_text(decision["reason"]),
+                markdown_text(decision["against"]),
+                number_text(decision["watermark"]),
             ]
-            for one in report["decisions"]
+            for decision in report["decisions"]
         ]
         yield from markdown_table(["when", "config", "reason", "against", "examples"], rows)
 
@@ -225,13 +225,13 @@ def _errors(report: Mapping[str, Any]) -> Iterator[str]:
         yield "## Errors\n"
         rows = [
             [
-                markdown_text(one["config"]),
-                markdown_text(one["metric"] or "output"),
-                markdown_text(one["error_type"]),
-                number_text(one["n"]),
-                markdown_text(one["message"]),
+                markdown_text(error["config"]),
+                markdown_text(error["metric"] or "output"),
+                markdown_text(error["error_type"]),
+                number_text(error["n"]),
+                markdown_text(error["message"]),
             ]
-            for one in report["errors"]
+            for error in report["errors"]
         ]
         yield from markdown_table(["config", "of", "type", "n", "for example"], rows)
 
@@ -242,27 +242,27 @@ def _examples(report: Mapping[str, Any]) -> Iterator[str]:
         yield "## Worst examples\n"
         rows = [
             [
-                markdown_text(one["example_id"]),
-                markdown_text(one["input"]),
-                markdown_text(one["expected"]),
-                markdown_text(one["output"]),
-                number_text(one["scores"].get(name, {}).get("value")),
+                markdown_text(example["example_id"]),
+                markdown_text(example["input"]),
+                markdown_text(example["expected"]),
+                markdown_text(example["output"]),
+                number_text(example["scores"].get(name, {}).get("value")),
             ]
-            for one in report["worst_examples"]
+            for example in report["worst_examples"]
         ]
         yield from markdown_table(["example", "input", "expected", "output", markdown_text(name)], rows)
     if report["instructive_examples"]:
         yield "## Where configs differ most\n"
         rows = [
             [
-                markdown_text(one["example_id"]),
-                markdown_text(one["input"]),
+                markdown_text(example["example_id"]),
+                markdown_text(example["input"]),
                 markdown_text(answer["config"]),
                 markdown_text(answer["output"]),
                 number_text(answer["scores"].get(name, {}).get("value")),
             ]
-            for one in report["instructive_examples"]
-            for answer in one["answers"]
+            for example in report["instructive_examples"]
+            for answer in example["answers"]
         ]
         yield from markdown_table(["example", "input", "config", "output", markdown_text(name)], rows)
 
@@ -271,9 +271,9 @@ def _asked(report: Mapping[str, Any]) -> Iterator[str]:
     yield "## What this rests on\n"
     yield from (f"* {name}: {markdown_text(value)}" for name, value in asked_rows(report))
     yield f"\n{LIMITS}\n"
-    for one in report["warnings"][:MAX_ROWS]:
-        configs = ", ".join(one["configs"])
-        yield f"* {markdown_text(one['metric'])}: {markdown_text(one['warning'])} ({markdown_text(configs)})"
+    for warning in report["warnings"][:MAX_ROWS]:
+        configs = ", ".join(warning["configs"])
+        yield f"* {markdown_text(warning['metric'])}: {markdown_text(warning['warning'])} ({markdown_text(configs)})"
 
 
 SECTIONS = (

@@ -129,7 +129,7 @@ def asked_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 def higher(report: Mapping[str, Any]) -> bool:
     """Return whether more of the primary metric is better."""
     plan = report["plan"]
-    return next(bool(one.higher_is_better) for one in plan.metrics if one.name == plan.primary_metric)
+    return next(bool(metric.higher_is_better) for metric in plan.metrics if metric.name == plan.primary_metric)
 
 
 def ranked(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:

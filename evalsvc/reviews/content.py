@@ -110,7 +110,7 @@ def _of_output(
         shown,
         input=_optional(example.input) if example else None,
         expected=_optional(example.expected) if example and review.show_expected else None,
-        contexts=[readable_text(one) for one in (example.contexts or [])] if example else (),
+        contexts=[readable_text(context) for context in (example.contexts or [])] if example else (),
         example_id=example.key if example else None,
         label_of=(LOG, label_reference(first.pk)) if review.kind == Kind.OUTPUT else None,
         place=label_place(first, example.key if example else None),

@@ -80,7 +80,7 @@ def _new_name(review: Review, name: str) -> str:
     cleaned = clean_name(name.strip(), "/name")
     rows = ReviewLink.objects.filter(account=review.account_id, review=review, revoked_at=None)
     live = rows.filter(expires_at__gt=timezone.now()).values_list("name", flat=True)
-    if cleaned.casefold() in {one.strip().casefold() for one in live}:
+    if cleaned.casefold() in {other_name.strip().casefold() for other_name in live}:
         detail = f"A link of this review is {cleaned}'s already; end that one, or write whose this is in another way."
         raise Invalid(FieldError("/name", detail), code="already_exists")
     return cleaned

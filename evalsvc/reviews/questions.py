@@ -49,13 +49,13 @@ def questions_of(criteria: Sequence[Mapping[str, Any]]) -> list[Question]:
     """Parse the stored questions of a review."""
     return [
         Question(
-            uuid.UUID(one["id"]),
-            one["name"],
-            one["description"],
-            one["annotation_type"],
-            read_categories(one["categories"]),
+            uuid.UUID(entry["id"]),
+            entry["name"],
+            entry["description"],
+            entry["annotation_type"],
+            read_categories(entry["categories"]),
         )
-        for one in criteria
+        for entry in criteria
     ]
 
 
@@ -69,22 +69,26 @@ def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, 
 
     Each question must be answered once. A criteria is identified by its id or its name.
     """
-    known = {str(one.id): one for one in questions} | {one.name: one for one in questions}
+    known = {str(review_question.id): review_question for review_question in questions} | {
+        review_question.name: review_question for review_question in questions
+    }
     said: dict[str, Any] = {}
     errors: list[FieldError] = []
-    for i, one in enumerate(given):
-        question = known.get(one["criteria"])
+    for i, answer in enumerate(given):
+        question = known.get(answer["criteria"])
         if question is None or str(question.id) in said:
             detail = "The review does not ask this." if question is None else "This is answered twice."
             errors.append(FieldError(f"/answers/{i}/criteria", detail))
             continue
-        values = {name: one[name] for name in ("value_pass", "value_score", "value_text") if one.get(name) is not None}
+        values = {
+            name: answer[name] for name in ("value_pass", "value_score", "value_text") if answer.get(name) is not None
+        }
         try:
             value_of(question, values)
         except Invalid as problem:
             errors += [FieldError(f"/answers/{i}{error.pointer}", error.detail) for error in problem.errors]
         said[str(question.id)] = values
-    missing = [one.name for one in questions if str(one.id) not in said]
+    missing = [review_question.name for review_question in questions if str(review_question.id) not in said]
     if missing and not errors:
         errors.append(FieldError("/answers", f"Not answered: {', '.join(missing)}."))
     if errors:

@@ -106,11 +106,11 @@ def findings_of(*, account: Account, review: Review) -> ReviewFindings:
     probabilities = dict(items.values_list("id", "probability"))
     asked = ratings_of(account=account, review=review)
     estimates = [
-        one
+        estimate
         for ratings in asked
-        for one in estimates_of(ratings, review=review, progress=progress, probabilities=probabilities)
+        for estimate in estimates_of(ratings, review=review, progress=progress, probabilities=probabilities)
     ]
-    agreement = [agreement_of(one, seed=review.seed) for one in asked] if review.n_answers > 1 else []
+    agreement = [agreement_of(question, seed=review.seed) for question in asked] if review.n_answers > 1 else []
     return ReviewFindings(progress, agreement, estimates)
 
 
@@ -125,8 +125,8 @@ def alphas_of_reviews(
         said[row.review_id].append(row)
     return {
         review.pk: [
-            (one.name, krippendorff_alpha(one.ratings, one.measurement, level=LEVEL, seed=review.seed))
-            for one in _ratings(review, said[review.pk])
+            (question.name, krippendorff_alpha(question.ratings, question.measurement, level=LEVEL, seed=review.seed))
+            for question in _ratings(review, said[review.pk])
         ]
         for review in asked
     }
@@ -152,7 +152,7 @@ def _asked(question: Question, rows: Iterable[ReviewAnswer]) -> AskedRatings:
         value = value_of(question, (row.said or {})[str(question.id)])
         return category_name(value) if measurement == "nominal" else float(value.score or 0.0)
 
-    scores = [one.score for one in question.categories if one.score is not None]
+    scores = [category.score for category in question.categories if category.score is not None]
     limits = (min(scores), max(scores)) if measurement == "ordinal" and min(scores) < max(scores) else None
     return AskedRatings(str(question.id), question.name, measurement, _by_item(rows, rating), limits)
 
@@ -168,7 +168,7 @@ def agreement_of(asked: AskedRatings, *, seed: int) -> QuestionAgreement:
     """Return the figures of agreement of a question, and the items that people differ about."""
     ratings = asked.ratings
     differing = [(item, disagreement(list(said.values()))) for item, said in asked.by_item.items()]
-    worst = sorted((one for one in differing if one[1] > 0), key=lambda one: -one[1])
+    worst = sorted((entry for entry in differing if entry[1] > 0), key=lambda one: -one[1])
     return QuestionAgreement(
         asked,
         agreeing_share(ratings),
@@ -193,14 +193,14 @@ def estimates_of(
     not answer might have left out the hard items.
     """
     if asked.measurement != "nominal":
-        values = {item: [float(one) for one in said.values()] for item, said in asked.by_item.items()}
+        values = {item: [float(value) for value in said.values()] for item, said in asked.by_item.items()}
         return [_estimate(asked, None, values, asked.limits, review, progress, probabilities)]
-    answers = sorted({str(one) for said in asked.by_item.values() for one in said.values()}, key=_by_rank)
+    answers = sorted({str(value) for said in asked.by_item.values() for value in said.values()}, key=_by_rank)
     return [
         _estimate(
             asked,
             answer,
-            {item: [float(one == answer) for one in said.values()] for item, said in asked.by_item.items()},
+            {item: [float(value == answer) for value in said.values()] for item, said in asked.by_item.items()},
             (0.0, 1.0),
             review,
             progress,
@@ -240,7 +240,7 @@ def _estimate(
             *(found.n, found.n_eff, "hajek", LEVEL, found.reason),
         )
     sums = sums_of(list(means.values()))
-    binary = answer is not None and all(one in (0.0, 1.0) for one in means.values()) and review.n_answers == 1
+    binary = answer is not None and all(value in (0.0, 1.0) for value in means.values()) and review.n_answers == 1
     interval = new_data_interval(ALGEBRAIC, sums, level=LEVEL, value_range=limits, binary=binary)
     estimate = sum(means.values()) / len(means) if means else None
     this_set = (estimate, estimate) if estimate is not None and _is_whole(review, means) else None

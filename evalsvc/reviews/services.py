@@ -57,7 +57,7 @@ def create_review(*, account: Account, fields: ReviewFields, actor: str) -> Revi
             name=name,
             instructions=fields.instructions,
             kind=frame.kind,
-            criteria=[frozen(one) for one in criteria],
+            criteria=[frozen(row) for row in criteria],
             source=dict(fields.items),
             sample=dict(drawn.facts),
             n_answers=fields.n_answers,
@@ -100,15 +100,15 @@ def _items(review: Review, drawn: Drawn) -> list[ReviewItem]:
             account_id=review.account_id,
             review=review,
             position=position,
-            subject_id=one.subject_id,
-            other_id=one.other_id,
-            config_id=one.config_id,
-            other_config_id=one.other_config_id,
-            example_pos=one.example_pos,
+            subject_id=candidate.subject_id,
+            other_id=candidate.other_id,
+            config_id=candidate.config_id,
+            other_config_id=candidate.other_config_id,
+            example_pos=candidate.example_pos,
             is_swapped=is_swapped,
             probability=probability,
         )
-        for position, (one, probability, is_swapped) in enumerate(drawn.items)
+        for position, (candidate, probability, is_swapped) in enumerate(drawn.items)
     ]
 
 
@@ -120,9 +120,9 @@ def _criteria(account: Account, wanted: Sequence[str], kind: str) -> list[Annota
     if not wanted:
         raise Invalid(FieldError("/criteria", "Name what is asked: ids or names of annotation criteria."))
     found = [_one_criteria(account, name, kind, f"/criteria/{i}") for i, name in enumerate(wanted)]
-    if len({one.pk for one in found}) < len(found):
+    if len({row.pk for row in found}) < len(found):
         raise Invalid(FieldError("/criteria", "The same criteria is named twice."))
-    if len({one.name for one in found}) < len(found):
+    if len({row.name for row in found}) < len(found):
         raise Invalid(FieldError("/criteria", "Two criteria have the same name; reviewers could not tell them apart."))
     return found
 

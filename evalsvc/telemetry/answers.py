@@ -120,7 +120,10 @@ def attributes_as_text(record: Shared) -> Shared:
 
 
 def _as_text(attributes: Attributes) -> dict[str, str]:
-    return {key: one if isinstance(one, str) else dumps(one).decode() for key, one in attributes.items()}
+    return {
+        key: attribute if isinstance(attribute, str) else dumps(attribute).decode()
+        for key, attribute in attributes.items()
+    }
 
 
 def span_out(row: Span) -> SpanOut:

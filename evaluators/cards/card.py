@@ -169,7 +169,7 @@ def card_of(family: Family, spec: EvaluatorSpec, prompts: list[PromptReference])
         reads=_reads(family, settings),
         measures=spec.description,
         formula=facts.formula,
-        misses=[_miss(each, spec.id, figures) for each in text.misses],
+        misses=[_miss(miss, spec.id, figures) for miss in text.misses],
         languages=text.languages,
         lane=str(family.lane_of(settings)),
         judge_calls=facts.judge_calls,
@@ -193,7 +193,7 @@ def default_settings(family: Family, spec: EvaluatorSpec) -> Settings:
 
 async def asked_with(family: Family, spec: EvaluatorSpec) -> list[tuple[str, Question]]:
     """Return the evaluator's questions with the name of their profile: the default, or else each managed one."""
-    chosen = [one for one in family.managed_profiles if spec.default_profile in (None, one.name)]
+    chosen = [profile for profile in family.managed_profiles if spec.default_profile in (None, profile.name)]
     return [
         (profile.name, question)
         for profile in chosen
@@ -251,13 +251,13 @@ def _cost(spec: EvaluatorSpec, figures: MeasuredFigures) -> Iterator[CostOfProfi
 
 def _changes(family: Family, spec: EvaluatorSpec, figures: MeasuredFigures) -> Iterator[DatedChange]:
     of_stem = sorted(
-        (each for each in family.evaluators if stem_of(each.id) == stem_of(spec.id)), key=lambda one: one.id
+        (other for other in family.evaluators if stem_of(other.id) == stem_of(spec.id)), key=lambda one: one.id
     )
-    changed = {id: text for each in of_stem for id, text in card_text(family, each).changes.items()}
-    for before, id in pairwise([each.id for each in of_stem]):
+    changed = {id: text for other in of_stem for id, text in card_text(family, other).changes.items()}
+    for before, id in pairwise([other.id for other in of_stem]):
         found = figures.differences.get(id)
         sets = found.sets if found is not None and found.before == before else {}
-        differences = [SetDifference(name, verdict_figures(each)) for name, each in sets.items()]
+        differences = [SetDifference(name, verdict_figures(difference)) for name, difference in sets.items()]
         yield DatedChange(id, before, changed.get(id, ""), differences)
 
 

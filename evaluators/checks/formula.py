@@ -69,8 +69,8 @@ def _require_known(node: ast.expr, names: frozenset[str], depth: int) -> None:
         inner = []
     else:
         raise BadFormula(f"may hold numbers, names of graders, + - * / ^ and {', '.join(FUNCTIONS)}")
-    for each in inner:
-        _require_known(each, names, depth + 1)
+    for child in inner:
+        _require_known(child, names, depth + 1)
 
 
 def _arguments(node: ast.Call) -> list[ast.expr]:
@@ -98,7 +98,7 @@ def _evaluate(node: ast.expr, grades: Mapping[str, float]) -> float:
     if isinstance(node, ast.UnaryOp):
         return _UNARY[type(node.op)](_evaluate(node.operand, grades))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        values = [_evaluate(each, grades) for each in node.args]
+        values = [_evaluate(argument, grades) for argument in node.args]
         if node.func.id in _ONE:
             return _ONE[node.func.id](values[0])
         return max(values) if node.func.id == "max" else min(values)

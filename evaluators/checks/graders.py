@@ -61,12 +61,12 @@ def is_grader(settings: Settings) -> bool:
 
 def asks_model(settings: Settings) -> bool:
     """Return whether running the grader takes an answer of a model."""
-    return any(each.get("type") in ASKING for each in (settings, *members(settings).values()))
+    return any(member.get("type") in ASKING for member in (settings, *members(settings).values()))
 
 
 def uses_embedding(settings: Settings) -> bool:
     """Return whether running the grader takes the small sentence model."""
-    return any(each.get("evaluation_metric") == "cosine" for each in (settings, *members(settings).values()))
+    return any(member.get("evaluation_metric") == "cosine" for member in (settings, *members(settings).values()))
 
 
 def members(settings: Settings) -> dict[str, Settings]:
@@ -74,7 +74,7 @@ def members(settings: Settings) -> dict[str, Settings]:
     graders = settings.get("graders")
     if settings.get("type") != "multi" or not isinstance(graders, Mapping):
         return {}
-    return {str(name): each for name, each in graders.items() if isinstance(each, Mapping)}
+    return {str(name): member for name, member in graders.items() if isinstance(member, Mapping)}
 
 
 def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
@@ -84,7 +84,7 @@ def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
     sampling = settings.get("sampling_params")
     sampling = sampling if isinstance(sampling, Mapping) else {}
     return ModelGrader(
-        messages=tuple(_message(each, sample) for each in _items(settings, "input")),
+        messages=tuple(_message(message, sample) for message in _items(settings, "input")),
         labels=tuple(map(str, _items(settings, "labels"))),
         passing_labels=tuple(map(str, _items(settings, "passing_labels"))),
         range=(low, high),
@@ -100,9 +100,13 @@ def model_graders(settings: Settings, sample: Sample) -> list[ModelGrader]:
 
     Empty if the sample lacks a field that one of them reads.
     """
-    asking = [each for each in (settings, *members(settings).values()) if each.get("type") in ASKING]
+    asking = [
+        model_members
+        for model_members in (settings, *members(settings).values())
+        if model_members.get("type") in ASKING
+    ]
     try:
-        return [model_grader(each, sample) for each in asking]
+        return [model_grader(member, sample) for member in asking]
     except Unfilled:
         return []
 
@@ -159,7 +163,7 @@ def _multi(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     grades: dict[str, float] = {}
     details: dict[str, JSONValue] = {}
     parts = members(settings)
-    asking = {name: model_grader(each, sample) for name, each in parts.items() if each["type"] in ASKING}
+    asking = {name: model_grader(member, sample) for name, member in parts.items() if member["type"] in ASKING}
     for name, member in parts.items():
         if name in asking:
             grades[name] = _answer(asking[name], ask)
@@ -230,7 +234,7 @@ def _items(settings: Settings, name: str) -> list[JSONValue]:
 
 
 def _range(settings: Settings) -> tuple[float, float]:
-    ends = [_number(each) for each in _items(settings, "range")]
+    ends = [_number(item) for item in _items(settings, "range")]
     low, high = ends if len(ends) == 2 else (0.0, 1.0)
     return (0.0 if low is None else low), (1.0 if high is None else high)
 

@@ -50,8 +50,8 @@ def follow(value: JSONValue, path: tuple[str | int, ...]) -> JSONValue:
 def _is_deep(value: JSONValue) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [inner for each in level for inner in _members(each)]
-    return any(isinstance(each, (dict, list)) for each in level)
+        level = [inner for value in level for inner in _members(value)]
+    return any(isinstance(value, (dict, list)) for value in level)
 
 
 def _members(value: JSONValue) -> Iterable[JSONValue]:

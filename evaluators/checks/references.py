@@ -89,26 +89,28 @@ def resolve_reference(reference: Reference, sample: Sample) -> str:
 
 def fields_named(settings: Settings) -> set[Field]:
     """Return the inputs that a definition's templates read, at any depth."""
-    return {each.field for each in _references(settings)}
+    return {reference.field for reference in _references(settings)}
 
 
 def fields_named_as_json(settings: Settings) -> set[Field]:
     """Name the inputs that a definition's templates read as JSON only."""
     named = _references(settings)
-    return {each.field for each in named if each.is_json} - {each.field for each in named if not each.is_json}
+    return {reference.field for reference in named if reference.is_json} - {
+        reference.field for reference in named if not reference.is_json
+    }
 
 
 def _references(settings: Settings) -> set[Reference]:
     found: set[Reference] = set()
     waiting: list[JSONValue] = [dict(settings)]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, str):
-            found.update(_references_in(each))
-        elif isinstance(each, Mapping):
-            waiting.extend(each.values())
-        elif isinstance(each, list):
-            waiting.extend(each)
+        value = waiting.pop()
+        if isinstance(value, str):
+            found.update(_references_in(value))
+        elif isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
     return found
 
 

@@ -72,7 +72,7 @@ def run_check(settings: Settings, sample: Sample) -> Outcome:
     found = _run(settings, sample, "", leaves)
     if settings["type"] in KINDS:
         return found
-    failed: list[JSONValue] = [each["check"] for each in leaves if isinstance(each, dict) and not each["passed"]]
+    failed: list[JSONValue] = [leaf["check"] for leaf in leaves if isinstance(leaf, dict) and not leaf["passed"]]
     detail: dict[str, JSONValue] = {**found.detail, "failed": failed, "checks": leaves}
     return Outcome(found.value, found.passed, found.because, detail, found.spans)
 
@@ -128,7 +128,7 @@ def _leaves(settings: Settings, depth: int = 0) -> Iterator[Settings]:
 
 def _members(settings: Settings) -> list[Settings]:
     checks = settings.get("checks")
-    return [each for each in checks if isinstance(each, Mapping)] if isinstance(checks, list) else []
+    return [check for check in checks if isinstance(check, Mapping)] if isinstance(checks, list) else []
 
 
 def _problems(settings: Settings, pointer: str, depth: int) -> Iterator[SettingsProblem]:
@@ -188,7 +188,7 @@ def _compose(kind: str, settings: Settings, outcomes: Sequence[Outcome]) -> Outc
     if kind == "any":
         return Outcome(max(found.value for found in outcomes), n_passed > 0, because, spans=spans)
     given = settings.get("weights")
-    weights = _to_one([float(str(each)) for each in given] if isinstance(given, list) else [1.0] * len(outcomes))
+    weights = _to_one([float(str(weight)) for weight in given] if isinstance(given, list) else [1.0] * len(outcomes))
     total = sum(weight * found.value for weight, found in zip(weights, outcomes, strict=True))
     value, threshold = min(total / sum(weights), 1.0), float(str(settings["pass_threshold"]))
     verb = "reaches" if value >= threshold else "is below"

@@ -113,7 +113,9 @@ class Custom(Family):
             "labels": {**LIST, "description": "Of label_model."},
             "passing_labels": {**LIST, "description": "Of label_model."},
             "sampling_params": {**OBJECT, "description": "Of score_model and label_model."},
-            **{name: each for name, each in CRITERIA_SETTINGS.items() if name not in ("labels", "pass_threshold")},
+            **{
+                name: setting for name, setting in CRITERIA_SETTINGS.items() if name not in ("labels", "pass_threshold")
+            },
         }
     )
     managed_profiles = (
@@ -191,7 +193,7 @@ class Custom(Family):
         asker = GraderAsker(gateway, settings)
         with owing(asker.answers):
             shown = _with_json(sample, settings)
-            wanted = [grader for each in _versions(settings, shown) for grader in model_graders(settings, each)]
+            wanted = [grader for version in _versions(settings, shown) for grader in model_graders(settings, version)]
             found = _checked(settings, shown, (await asker.ask_all(wanted)).__getitem__)
         asked = {**injection_extra(injection_signs([sample.output or ""])), "judge": usage_of(asker.answers)}
         return _score(found, explain=explain, more=asked)
@@ -233,7 +235,7 @@ def _checked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     A question to a model contains all accepted answers, and highlights of all answers are expected together. A check
     for absence must pass for every answer: the worst outcome counts.
     """
-    outcomes = [_run(settings, each, ask) for each in _versions(settings, sample)]
+    outcomes = [_run(settings, version, ask) for version in _versions(settings, sample)]
     if len(outcomes) == 1:
         [found] = outcomes
         n_golds = len(sample.golds or ())

@@ -106,7 +106,7 @@ class ExactMatch(Family):
         if len(golds) == 1:
             return compare(said, golds[0], explain)
         found = [compare(said, gold, explain) for gold in golds]
-        index = next((index for index, each in enumerate(found) if each.passed), 0)
+        index = next((index for index, comparison in enumerate(found) if comparison.passed), 0)
         return replace(found[index], extra={**found[index].extra, "gold_index": index})
 
 

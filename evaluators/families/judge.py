@@ -135,7 +135,7 @@ class Judge(Family):
     def unsupported_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """Let what the evaluator's id can read pass; a form is that of the text alone."""
         read = frozenset[str]() if "check" in settings else media_read(settings)
-        is_read = all(one.media_type in read for one in sample.attachments)
+        is_read = all(attachment.media_type in read for attachment in sample.attachments)
         return [] if is_read else super().unsupported_fields(sample, settings)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:

@@ -147,7 +147,9 @@ class Pii(Family):
         told = Readable({})
         if Entity.PERSON in entities:
             found, told = _with_persons(text, found, entities, is_first=settings.get("rules") != ANY_SCRIPT)
-        return _score([one for one in found if one.entity in entities], told.extra, explain, doubt=told.doubt)
+        return _score(
+            [finding for finding in found if finding.entity in entities], told.extra, explain, doubt=told.doubt
+        )
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -191,17 +193,17 @@ def _with_persons(
     try:
         require_latin(reading.words, "The output")
     except CannotScore as refusal:
-        if not any(one.entity in entities for one in found):
+        if not any(finding.entity in entities for finding in found):
             raise
         return found, Readable({"person": refusal.code, "person_chars_read": 0})
     # NumPy and the model are loaded only where names count.
     from evaluators.pii.person import find_persons
 
-    taken = [reading.find((one.start, one.end)) for one in found]
+    taken = [reading.find((finding.start, finding.end)) for finding in found]
     spans, n_chars = find_persons(reading.words, taken, blocks_apart=not is_first)
     every = sorted([*found, *(Finding(*reading.place(span), Entity.PERSON) for span in spans)])
     read_of: dict[str, JSONValue] = {"person_chars_read": n_chars}
-    if is_first or any(one.entity in entities for one in every):
+    if is_first or any(finding.entity in entities for finding in every):
         return every, Readable(read_of)
     # A detected name counts in any language; the absence of names is meaningful only in English.
     told = as_readable(require_english(reading.words, "The output"), text, "The output")

@@ -37,8 +37,10 @@ REACH = 3
 
 def find_numbers(text: str, span: Span) -> list[tuple[Span, str]]:
     """Find the numbers within a span, each with a plain form: `1,000.50` is `1000.5`, `08` is `8`, `fifty` is `50`."""
-    found = [(each.span(), _plain(each[0])) for each in _NUMBER.finditer(text, *span)]
-    return sorted([*found, *((each.span(), NUMBER_WORDS[each[0].lower()]) for each in _SPELLED.finditer(text, *span))])
+    found = [(match.span(), _plain(match[0])) for match in _NUMBER.finditer(text, *span)]
+    return sorted(
+        [*found, *((match.span(), NUMBER_WORDS[match[0].lower()]) for match in _SPELLED.finditer(text, *span))]
+    )
 
 
 def _plain(number: str) -> str:

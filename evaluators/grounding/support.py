@@ -182,7 +182,7 @@ def _is_content(word: str) -> bool:
 
 def worst_parts(text: str, words: Sequence[str], evidence: Evidence) -> Parts:
     """Measure the worst window of a sentence with these words, or a worse clause that no window has by itself."""
-    return min((_Words(each, evidence).worst_parts() for each in (words, *_clauses(text, words))), key=_mean)
+    return min((_Words(clause, evidence).worst_parts() for clause in (words, *_clauses(text, words))), key=_mean)
 
 
 def _sentence(output: str, span: Span, evidence: Evidence) -> SentenceSupport | None:

@@ -91,13 +91,15 @@ class Copies:
 
     def __init__(self, told: Iterable[Sentence], evidence: Evidence) -> None:
         self._evidence = evidence
-        self._told = [each for each in told if 0 < len(each.words) <= MAX_WORDS]
-        self._stems = [frozenset(each.stems) for each in self._told]
+        self._told = [sentence for sentence in told if 0 < len(sentence.words) <= MAX_WORDS]
+        self._stems = [frozenset(sentence.stems) for sentence in self._told]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for index, stems in enumerate(self._stems):
             for stem in stems:
                 self._places[stem].append(index)
-        self._keys = [stems | self._parted(each.words) for stems, each in zip(self._stems, self._told, strict=True)]
+        self._keys = [
+            stems | self._parted(sentence.words) for stems, sentence in zip(self._stems, self._told, strict=True)
+        ]
         self._tokens_of: dict[int, tuple[Token, ...]] = {}
 
     def _parted(self, words: Iterable[str]) -> frozenset[str]:
@@ -117,13 +119,13 @@ class Copies:
         plain = [token.key for token in tokens if _is_plain(token)]
         near = [index for index in alike if _may_be_copied(plain, self._keys[index])]
         found = [self._against(tokens, self._read(index), excused) for index in near]
-        return min((each for each in found if each is not None), key=len, default=[])
+        return min((change for change in found if change is not None), key=len, default=[])
 
     def _alike(self, sentence: Sentence) -> list[int]:
         """Return the sentences that share most content words with one; of equals those of the first words."""
         stems = {stem for word, stem in zip(sentence.words, sentence.stems, strict=True) if word not in _SMALL}
         places = [self._places[stem] for stem in stems if stem in self._places]
-        counts = Counter(chain.from_iterable(each for each in places if len(each) <= MAX_PLACES))
+        counts = Counter(chain.from_iterable(index_list for index_list in places if len(index_list) <= MAX_PLACES))
         least = max(FEWEST_ALIKE, SHARED * len(stems))
         # By the words and not by the place, so that the order of the contexts changes nothing.
         ranked = sorted((-n, self._told[index].said, index) for index, n in counts.items() if n >= least)
@@ -139,9 +141,10 @@ class Copies:
         """Return the changes against one sentence; None where it is not copied."""
         from rapidfuzz.distance import LCSseq
 
-        found = LCSseq.opcodes([each.key for each in told], [each.key for each in said])
+        found = LCSseq.opcodes([token.key for token in told], [token.key for token in said])
         blocks = [
-            (each.tag, told[each.src_start : each.src_end], said[each.dest_start : each.dest_end]) for each in found
+            (opcode.tag, told[opcode.src_start : opcode.src_end], said[opcode.dest_start : opcode.dest_end])
+            for opcode in found
         ]
         same = [pair for tag, left, right in blocks if tag == "equal" for pair in zip(left, right, strict=True)]
         alike = _likeness(told, said, same)
@@ -206,9 +209,9 @@ class Copies:
 
 
 def _between(left: set[str], right: set[str]) -> Iterator[tuple[str, str]]:
-    for one in left:
+    for token in left:
         for other in right:
-            yield from ((one, other), (other, one))
+            yield from ((token, other), (other, token))
 
 
 def _likeness(told: Sequence[Token], said: Sequence[Token], same: Sequence[Pair]) -> float:

@@ -59,7 +59,7 @@ class Figures:
 
     def __init__(self, told: Iterable[Sentence], evidence: Evidence) -> None:
         self._evidence = evidence
-        self._told = [each for each in told if may_have_figures(each.said, each.words)]
+        self._told = [sentence for sentence in told if may_have_figures(sentence.said, sentence.words)]
         self._units: defaultdict[Decimal, set[Unit | None]] = defaultdict(set)
         self._sizes: defaultdict[str, set[tuple[Decimal, Unit]]] = defaultdict(set)
         self.dates: list[Date] = []
@@ -68,10 +68,12 @@ class Figures:
 
     def _add(self, text: str, span: Span) -> None:
         dates = find_dates(text, span)
-        for each in find_quantities(text, span, dates):
-            self._units[each.value].add(each.unit or (OF_THINGS if _COUNTS.match(text, each.span[1]) else None))
-            if each.unit is not None:
-                self._sizes[each.unit.kind].add((each.value * each.unit.size, each.unit))
+        for quantity in find_quantities(text, span, dates):
+            self._units[quantity.value].add(
+                quantity.unit or (OF_THINGS if _COUNTS.match(text, quantity.span[1]) else None)
+            )
+            if quantity.unit is not None:
+                self._sizes[quantity.unit.kind].add((quantity.value * quantity.unit.size, quantity.unit))
         self.dates += dates
         for date in dates:
             if date.year:
@@ -137,10 +139,12 @@ class Figures:
 
 def _neighbours(told: Sequence[Sentence]) -> Iterator[Sequence[Quantity]]:
     """Yield the quantities of each sentence together with those of the next one of its context that has some."""
-    each = [[*find_quantities(one.text, one.span), *_years(one.text, one.span)] for one in told]
-    for index, one in enumerate(each):
+    numbers = [
+        [*find_quantities(sentence.text, sentence.span), *_years(sentence.text, sentence.span)] for sentence in told
+    ]
+    for index, operands in enumerate(numbers):
         goes_on = index + 1 < len(told) and told[index + 1].text is told[index].text
-        yield [*one, *(each[index + 1] if goes_on else ())][:MAX_OPERANDS]
+        yield [*operands, *(numbers[index + 1] if goes_on else ())][:MAX_OPERANDS]
 
 
 def _years(text: str, span: Span) -> Iterator[Quantity]:
@@ -148,15 +152,15 @@ def _years(text: str, span: Span) -> Iterator[Quantity]:
 
 
 def _reckoned(operands: Sequence[Quantity]) -> Iterator[tuple[str, Decimal]]:
-    for one, other in combinations(operands, 2):
-        (kind, first), (other_kind, second) = _size(one), _size(other)
+    for left_operand, other in combinations(operands, 2):
+        (kind, first), (other_kind, second) = _size(left_operand), _size(other)
         if kind != other_kind:
             continue
-        if _is_year(one) and _is_year(other):
+        if _is_year(left_operand) and _is_year(other):
             yield from (("", abs(first - second)), ("months", 12 * abs(first - second)))
         else:
             yield from ((kind, first + second), (kind, abs(first - second)))
-    for kind in {_size(each)[0] for each in operands}:
+    for kind in {_size(operand)[0] for operand in operands}:
         yield kind, sum((size for other, size in map(_size, operands) if other == kind), Decimal(0))
 
 

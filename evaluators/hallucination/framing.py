@@ -160,7 +160,7 @@ class Said:
 
     def has(self, kind: Idle) -> bool:
         """Return whether a sentence claims nothing for this reason."""
-        return any(each is kind for _, each in self.idle)
+        return any(other is kind for _, other in self.idle)
 
 
 def without_opening(words: Sequence[str]) -> Sequence[str]:

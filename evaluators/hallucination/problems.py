@@ -105,7 +105,7 @@ class Checks:
         dates = find_dates(text, span)
         right = {date.span for date in dates if self._figures.has_date(date)}
         quantities = find_quantities(text, span, dates)
-        bases = [(each.span, self._figures.basis_of(each, sentence.said, span[0])) for each in quantities]
+        bases = [(quantity.span, self._figures.basis_of(quantity, sentence.said, span[0])) for quantity in quantities]
         derived = tuple((where, basis) for where, basis in bases if basis in SUPPORTING and basis is not Basis.STATED)
         found = [Found(_problem(basis), where) for where, basis in bases if basis not in SUPPORTING]
         found += [Found(Problem.DATE, date.span) for date in dates if date.span not in right]
@@ -113,7 +113,7 @@ class Checks:
 
     def _turned(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Found]:
         starts = {start for start, _ in derived}
-        changes = [each for each in self._copies.changes(sentence, starts) if not _is_within(each, derived)]
+        changes = [change for change in self._copies.changes(sentence, starts) if not _is_within(change, derived)]
         yield from (Found(_OF_TURNS[change.turn], change.span) for change in changes)
         is_told = any(change.turn is Turn.NEGATION for change in changes)
         if not is_told and self._is_negation_off(sentence):
@@ -147,8 +147,8 @@ def is_english(words: Sequence[str]) -> bool:
 def _first_of_each_place(found: Sequence[Found]) -> list[Found]:
     """Drop findings that overlap an earlier one: an unknown number is not also reported as a moved number."""
     kept: list[Found] = []
-    for each in found:
-        start, end = each.span
+    for finding in found:
+        start, end = finding.span
         if not any(other.span[0] < end and start < other.span[1] for other in kept):
-            kept.append(each)
+            kept.append(finding)
     return kept

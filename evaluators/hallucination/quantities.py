@@ -138,7 +138,7 @@ def find_quantities(text: str, span: Span, dates: Sequence[Date] | None = None) 
     """Find the numbers in a span that are not part of a date, in digits or spelled out, with their units."""
     found = [*_in_digits(text, span), *_spelled(text, span)]
     inside = [date.span for date in (find_dates(text, span) if dates is None else dates)] if found else []
-    outside = (each for each in found if not any(start <= each.span[0] < end for start, end in inside))
+    outside = (quantity for quantity in found if not any(start <= quantity.span[0] < end for start, end in inside))
     return sorted(outside, key=lambda each: each.span)
 
 

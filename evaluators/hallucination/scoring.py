@@ -124,13 +124,13 @@ class _Contexts:
             self.evidence.add_words(split_words(other))
         spans = split_sentences(text)
         said = [text[start:end] for start, end in spans]
-        words = [self.words[each] for each in said]
+        words = [self.words[text] for text in said]
         stems = self.evidence.add_words(list(chain.from_iterable(words)))
         self._encoded.append(self._encode(stems))
         ends = accumulate(map(len, words))
         return [
-            Sentence(text, span, each, split, stems[end - len(split) : end])
-            for span, each, split, end in zip(spans, said, words, ends, strict=True)
+            Sentence(text, span, sentence_text, split, stems[end - len(split) : end])
+            for span, sentence_text, split, end in zip(spans, said, words, ends, strict=True)
         ]
 
     def sentence(self, text: str, span: Span) -> Sentence:
@@ -176,7 +176,7 @@ def judge(output: str, question: str, contexts: Sequence[str]) -> tuple[Verdict,
     claims = tuple([claim for claim in claims if claim.has_content]) or claims
     asides = [span for span, why in said.idle if why in (Idle.QUESTION, Idle.OPINION)]
     supports = [_weighed(plain.text, span, looked_up) for span in asides]
-    support = min((each for each in supports if each is not None), default=1.0)
+    support = min((value for value in supports if value is not None), default=1.0)
     words = [word for span in said.claims for word in looked_up.words[plain.text[slice(*span)]]]
     kept = support * ASIDE_SUPPORT if asides else 1.0
     return Verdict(claims, said, kept, is_english(words)), looked_up.evidence
@@ -281,8 +281,8 @@ def _unheard(content: Sequence[str], evidence: Evidence) -> int:
 def _cost(problems: Sequence[Found]) -> float:
     if not problems:
         return 1.0
-    kinds = {each.problem for each in problems}
-    counts = (sum(each.problem is kind for each in problems) for kind in sorted(kinds))
+    kinds = {problem.problem for problem in problems}
+    counts = (sum(problem.problem is kind for problem in problems) for kind in sorted(kinds))
     return math.prod((1 - PROBLEM_COSTS * count / (count + 1) for count in counts), start=1.0)
 
 
@@ -290,6 +290,6 @@ def _in_source(checked: Checked, plain: Plain) -> Checked:
     if plain.origins is None:
         return checked
     return Checked(
-        tuple([Found(each.problem, plain.in_source(each.span)) for each in checked.problems]),
+        tuple([Found(problem.problem, plain.in_source(problem.span)) for problem in checked.problems]),
         tuple([(plain.in_source(where), basis) for where, basis in checked.derived]),
     )

@@ -75,7 +75,7 @@ def _turns(left_out: Sequence[str], put_in: Sequence[str]) -> Iterator[Turn]:
         yield Turn.QUANTIFIER
     if _is_other_certainty(left_out, put_in):
         yield Turn.MODAL
-    if any(frozenset((stem(one), stem(other))) in _OPPOSITES for one in left_out for other in put_in):
+    if any(frozenset((stem(word), stem(other))) in _OPPOSITES for word in left_out for other in put_in):
         yield Turn.OPPOSITE
 
 

@@ -61,9 +61,9 @@ def explain(verdict: Verdict, threshold: float, language: str | None = None) -> 
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
-    found = [each for claim in claims for each in claim.checked.problems]
+    found = [problem for claim in claims for problem in claim.checked.problems]
     for problem in Problem:
-        places = [each.span for each in found if each.problem is problem]
+        places = [item.span for item in found if item.problem is problem]
         if places:
             yield _PROBLEMS[problem].format(where=_places(places))
     glued = [claim.span for claim in claims if claim.n_unheard >= UNHEARD]
@@ -105,9 +105,9 @@ def _unseen(verdict: Verdict, language: str | None) -> str:
 def _derived(verdict: Verdict) -> str:
     found = [(where, basis) for claim in verdict.claims for where, basis in claim.checked.derived]
     told = [
-        f"the number at {_places([where for where, each in found if each is basis])} stands there {_BASES[basis]}"
+        f"the number at {_places([where for where, other in found if other is basis])} stands there {_BASES[basis]}"
         for basis in _BASES
-        if any(each is basis for _, each in found)
+        if any(other is basis for _, other in found)
     ]
     return f" Counted as supported: {'; '.join(told)}." if told else ""
 
@@ -116,7 +116,7 @@ def parts(verdict: Verdict, near_question: float | None) -> dict[str, JSONValue]
     """Return what `extra` shows: the parts of the claim that decides, the problems, and the worst sentences."""
     worst = verdict.worst
     ranked = sorted(verdict.claims, key=lambda claim: (not claim.fails, claim.value, claim.span))[:MAX_LISTED]
-    found = [each for claim in verdict.claims for each in claim.checked.problems]
+    found = [problem for claim in verdict.claims for problem in claim.checked.problems]
     return {
         "n_sentences": len(verdict.claims),
         "n_without_claims": len(verdict.said.idle),
@@ -130,14 +130,15 @@ def parts(verdict: Verdict, near_question: float | None) -> dict[str, JSONValue]
         "coverage": worst.coverage,
         "in_order": worst.in_order,
         "near_question": near_question,
-        "negation_differs": any(each.problem is Problem.NEGATION for each in found),
-        "unsupported_numbers": _offsets(each.span for each in found if each.problem in _NUMBERS),
-        "unsupported_names": _offsets(each.span for each in found if each.problem in _NAMES),
+        "negation_differs": any(problem.problem is Problem.NEGATION for problem in found),
+        "unsupported_numbers": _offsets(problem.span for problem in found if problem.problem in _NUMBERS),
+        "unsupported_names": _offsets(problem.span for problem in found if problem.problem in _NAMES),
         "problems": [
-            {"kind": str(each.problem), "start": each.span[0], "end": each.span[1]} for each in found[:MAX_LISTED]
+            {"kind": str(problem.problem), "start": problem.span[0], "end": problem.span[1]}
+            for problem in found[:MAX_LISTED]
         ],
         "derived_numbers": _derived_numbers(verdict),
-        "sentences": [_sentence(each) for each in ranked],
+        "sentences": [_sentence(claim) for claim in ranked],
     }
 
 
@@ -152,7 +153,7 @@ _SHORT = {Basis.CONVERTED: "conversion", Basis.ROUNDED: "rounding", Basis.DERIVE
 
 
 def _derived_numbers(verdict: Verdict) -> list[JSONValue]:
-    found = [each for claim in verdict.claims for each in claim.checked.derived][:MAX_LISTED]
+    found = [number for claim in verdict.claims for number in claim.checked.derived][:MAX_LISTED]
     return [{"start": where[0], "end": where[1], "as": _SHORT[basis]} for where, basis in found]
 
 

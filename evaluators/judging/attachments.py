@@ -25,4 +25,7 @@ def media_read(settings: Settings) -> frozenset[str]:
 
 def listed(attached: Sequence[Attached]) -> list[str]:
     """Describe the attachments for the judge, without their URLs, which are untrusted text."""
-    return [f"{number}: {one.media_type}, attached to {one.usage}" for number, one in enumerate(attached, start=1)]
+    return [
+        f"{number}: {attachment.media_type}, attached to {attachment.usage}"
+        for number, attachment in enumerate(attached, start=1)
+    ]

@@ -29,7 +29,7 @@ def pick_passages(text: str, *, alone: bool = False) -> tuple[list[Span], int]:
     sentence is also read separately, since even its neighbours dilute it.
     """
     spans, runs = windows(text), runs_of(text)
-    runs += [each for each in sentences_alone(text) if each not in runs] if alone else []
+    runs += [sentence for sentence in sentences_alone(text) if sentence not in runs] if alone else []
     return [*_spread(spans, MAX_PASSAGES), *_spread(runs, MAX_RUNS)], len(spans) + len(runs)
 
 

@@ -48,7 +48,7 @@ class Rag:
     async def relevant(self, contexts: Sequence[str]) -> list[Truth]:
         """Return of each context whether it helps to answer the question."""
         _require(self.input, Field.INPUT)
-        asked = [questions.relevance(self.input, each, self._settings) for each in contexts]
+        asked = [questions.relevance(self.input, context, self._settings) for context in contexts]
         return await self._truths(contexts, asked)
 
     async def relevance(self) -> list[Truth]:
@@ -73,7 +73,7 @@ class Rag:
         contexts = self._some_contexts()
         if not self.output.strip():
             return [Truth(False)] * len(contexts)
-        asked = [questions.containment(self.output, each, self._settings) for each in contexts]
+        asked = [questions.containment(self.output, context, self._settings) for context in contexts]
         return await self._truths(contexts, asked)
 
     async def _points(self) -> list[Statement]:
@@ -86,7 +86,7 @@ class Rag:
             raise CannotScore("input_too_long", f"The output makes more than {MAX_POINTS} points.")
         asked = [questions.derivability(text, contexts, self._settings) for text in texts]
         found = [questions.truth(answer, contexts, self._settings) for answer in await self._asker.ask_all(asked)]
-        return [Statement(text, each.met, each.verified) for text, each in zip(texts, found, strict=True)]
+        return [Statement(text, truth.met, truth.verified) for text, truth in zip(texts, found, strict=True)]
 
     async def answer_similarity(self) -> RagValue:
         """Return a number from 0 to 5, divided by 5. Two blank texts score 5 and one scores 0, without a judge call.
@@ -147,7 +147,7 @@ class Rag:
         if not self.top_k:
             raise _nothing("The longer list of contexts is empty.", code="missing_input")
         found = await self.relevant(_bounded(self.top_k))
-        relevant = [text for text, each in zip(self.top_k, found, strict=True) if each.met]
+        relevant = [text for text, truth in zip(self.top_k, found, strict=True) if truth.met]
         if not relevant:
             raise _nothing("None of the longer list of contexts is relevant, so there is nothing to recall.")
         n_found = len(set(relevant) & set(self.contexts))
@@ -173,7 +173,7 @@ class Rag:
         asked = questions.relevant_statements(self.input, contexts, self._settings)
         found = questions.relevant_of(await self._asker.ask(asked), contexts, self._settings)
         because = f"The contexts hold {len(found)} statements that the question needs."
-        verified = all(each.verified for each in found) if found else None
+        verified = all(truth.verified for truth in found) if found else None
         return RagValue(float(bool(found)), because, {"n_relevant": len(found), "quotes_verified": verified})
 
     async def _truths(self, contexts: Sequence[str], asked: Sequence[Question]) -> list[Truth]:
@@ -207,19 +207,20 @@ async def overall(measures: Mapping[str, Callable[[], Awaitable[RagValue]]]) -> 
 
 
 def _share(found: Sequence[Truth], word: str, what: str) -> RagValue:
-    n_met = sum(each.met for each in found)
+    n_met = sum(truth.met for truth in found)
     rows: list[JSONValue] = [
-        {"index": index, word: each.met, "quote_found": each.verified} for index, each in enumerate(found[:MAX_DETAILS])
+        {"index": index, word: truth.met, "quote_found": truth.verified}
+        for index, truth in enumerate(found[:MAX_DETAILS])
     ]
     extra: dict[str, JSONValue] = {"contexts": rows, "n_contexts": len(found)}
     return RagValue(n_met / len(found), f"{n_met} of {len(found)} {what}.", extra)
 
 
 def _supported(found: Sequence[Statement], word: str, what: str) -> RagValue:
-    n_met = sum(each.supported for each in found)
+    n_met = sum(statement.supported for statement in found)
     rows: list[JSONValue] = [
-        {"text": shortened(each.text), "supported": each.supported, "quote_found": each.verified}
-        for each in found[:MAX_DETAILS]
+        {"text": shortened(statement.text), "supported": statement.supported, "quote_found": statement.verified}
+        for statement in found[:MAX_DETAILS]
     ]
     return RagValue(n_met / len(found), f"{n_met} of {len(found)} {what}.", {word: rows, f"n_{word}": len(found)})
 

@@ -246,7 +246,7 @@ def relevant_of(answer: Answer, contexts: Sequence[str], settings: Settings) -> 
     """Read the relevant passages, as one Truth each, which records whether the passage occurs in the contexts."""
     quotable = _quotable(contexts, settings)
     found = [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]
-    return [each for each in found if _holds(each.met, each.verified, settings)]
+    return [truth for truth in found if _holds(truth.met, truth.verified, settings)]
 
 
 def _quotable(texts: Sequence[str], settings: Settings) -> Quotable:

@@ -133,7 +133,7 @@ def language_of(text: str) -> Language:
     for language, n_letters in found:
         letters[language.code] += n_letters
     code = max(letters, key=letters.__getitem__)
-    return max((each for each in found if each[0].code == code), key=lambda each: each[1])[0]
+    return max((pair for pair in found if pair[0].code == code), key=lambda each: each[1])[0]
 
 
 def _certainty(language: Language) -> tuple[bool, float]:

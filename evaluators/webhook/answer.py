@@ -104,7 +104,7 @@ def _extra(value: JSONValue) -> Mapping[str, JSONValue]:
                 f"`extra` must hold at most {MAX_EXTRA_PARTS} parts, {MAX_EXTRA_CHARS} characters and"
                 f" {MAX_EXTRA_DEPTH} levels, and no NUL"
             )
-        parts += [(each, depth + 1) for each in inner]
+        parts += [(item, depth + 1) for item in inner]
     return value
 
 

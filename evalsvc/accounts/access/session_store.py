@@ -63,7 +63,10 @@ class SessionStore(DatabaseStore):
         data, memberships, *person = row
         self._person = _person_of(alias, person)
         if self._person is not None:
-            self._memberships = (self._person.pk, [MembershipRow(*one) for one in orjson.loads(memberships or "[]")])
+            self._memberships = (
+                self._person.pk,
+                [MembershipRow(*values) for values in orjson.loads(memberships or "[]")],
+            )
         return self.decode(data)
 
     def get_expiry_age(self, **facts: Any) -> int:

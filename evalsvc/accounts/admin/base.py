@@ -146,7 +146,7 @@ class ScopedAdmin(ModelAdmin):
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """Refuse filters by URL that the page does not offer, such as guessing at a stored hash by its beginning."""
-        return lookup in {getattr(one, "parameter_name", None) for one in self.list_filter}
+        return lookup in {getattr(list_filter, "parameter_name", None) for list_filter in self.list_filter}
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         """Use our own list."""

@@ -72,7 +72,7 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
 
 def _may_view(label: str) -> Callable[[HttpRequest], bool]:
     def may_view(request: HttpRequest) -> bool:
-        registered = {model._meta.label_lower: one for model, one in admin.site._registry.items()}
+        registered = {model._meta.label_lower: model_admin for model, model_admin in admin.site._registry.items()}
         return registered[label].has_view_permission(request)
 
     return may_view

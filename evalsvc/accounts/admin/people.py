@@ -22,7 +22,9 @@ from evalsvc.accounts.services import (
 )
 
 admin.site.unregister(Group)  # roles are memberships; Django's groups would be a second, silent kind
-for model in [one for one in admin.site._registry if one.__module__.startswith("allauth.")]:
+for model in [
+    registered_model for registered_model in admin.site._registry if registered_model.__module__.startswith("allauth.")
+]:
     admin.site.unregister(model)  # the library's own pages would show secrets, and change them unseen
 
 

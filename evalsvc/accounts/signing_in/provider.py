@@ -153,7 +153,7 @@ def vouches_for_factor(claims: Mapping[str, Any]) -> bool:
     """Return whether the provider has verified a second factor, by `amr` (RFC 8176) or `acr` and OIDC_FACTOR."""
     methods = claims.get("amr")
     said = [*(methods if isinstance(methods, list) else [methods]), claims.get("acr")]
-    return any(isinstance(one, str) and one in settings.OIDC_FACTOR for one in said)
+    return any(isinstance(value, str) and value in settings.OIDC_FACTOR for value in said)
 
 
 def _provider(request: HttpRequest) -> Provider:

@@ -72,7 +72,7 @@ def _named(claims: Mapping[str, Any]) -> list[str]:
         for part in settings.OIDC_ROLE_CLAIM.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
     values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, str)]
+    return [item for item in values if isinstance(item, str)]
 
 
 def _identity(claims: Mapping[str, Any]) -> dict[str, str]:
@@ -144,7 +144,7 @@ def give_memberships(identity: SocialAccount, wanted: Mapping[str, str]) -> None
 
 
 def _give(identity: SocialAccount, wanted: Mapping[str, str]) -> None:
-    accounts = {one.name: one for one in Account.objects.filter(name__in=wanted, off_at=None, deleted_at=None)}
+    accounts = {target.name: target for target in Account.objects.filter(name__in=wanted, off_at=None, deleted_at=None)}
     now = {accounts[name].pk: role for name, role in wanted.items() if name in accounts}
     before = {int(id): role for id, role in identity.extra_data.get(GIVEN, {}).items()}
     held = {row.account_id: row for row in Member.objects.filter(user=identity.user).select_related("account", "user")}

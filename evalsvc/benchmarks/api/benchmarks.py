@@ -147,7 +147,7 @@ class BenchmarkView(AsksBenchmarks):
         try:
             spec, _ = self.resolved(benchmark.plan, [])
         except Invalid as exc:
-            return [LogicDrift(pointer=one.pointer, was=None, now=one.detail) for one in exc.errors]
+            return [LogicDrift(pointer=error.pointer, was=None, now=error.detail) for error in exc.errors]
         changes = changes_between(benchmark.logic, logic_of(self.account, spec))
         return [LogicDrift(**change.to_json()) for change in changes]
 

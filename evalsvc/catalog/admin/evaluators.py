@@ -70,7 +70,11 @@ class EvaluatorForm(ServiceForm):
         found = find_evaluator(self.cleaned_data.get("base") or self.instance.base or "")
         if name is None or found is None:
             return name
-        known = [one for one, family in profiles_of(self.chosen_account()).items() if family == found[0].name]
+        known = [
+            profile_name
+            for profile_name, family in profiles_of(self.chosen_account()).items()
+            if family == found[0].name
+        ]
         if name not in known:
             raise forms.ValidationError(f"Family {found[0].name} has no such profile; there is: {', '.join(known)}.")
         return name
@@ -137,7 +141,11 @@ class EvaluatorAdmin(ScopedAdmin):
         if evaluator is None or not self.has_switch(request, evaluator):
             return []
         wanted = "switch_off" if evaluator.is_enabled else "switch_on"
-        return [one for one in super().get_actions_detail(request, object_id) if one.action_name.endswith(wanted)]
+        return [
+            detail_action
+            for detail_action in super().get_actions_detail(request, object_id)
+            if detail_action.action_name.endswith(wanted)
+        ]
 
     def has_switch(self, request: HttpRequest, evaluator: Evaluator) -> bool:
         """Return whether there is an account to switch it in: an operator looks at a managed row from nowhere."""

@@ -69,7 +69,9 @@ def own_families() -> list[tuple[str, str]]:
 def settings_help() -> SafeString:
     """Return what each family's profiles may set: a line for each family, that opens."""
     own = [family for family in families() if family.accepts_own_profiles]
-    return format_html("JSON, as `config` in the API. {}", format_html_join("", "{}", ((help_of(one),) for one in own)))
+    return format_html(
+        "JSON, as `config` in the API. {}", format_html_join("", "{}", ((help_of(entry),) for entry in own))
+    )
 
 
 def help_of(family: Family) -> SafeString:

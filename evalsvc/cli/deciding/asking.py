@@ -25,7 +25,7 @@ def ask_gate(
 
     `subject` is what it decides about: a `candidate`, with or without a `baseline`, or a `history`.
     """
-    body: dict[str, object] = {**subject, "rules": [dict(one) for one in rules]}
+    body: dict[str, object] = {**subject, "rules": [dict(rule) for rule in rules]}
     body |= {name: value for name, value in options.items() if value is not None}
     answer: dict[str, Any] = api.transport.post(ADDRESS, body)
     return DecisionAnswer.read(answer["gate"])

@@ -44,8 +44,8 @@ class DecisionAnswer:
         regressions = self.raw["regressions"]
         if regressions:
             yield f"Worse than the baseline, the worst first ({min(len(regressions), MOST_REGRESSIONS)} shown):"
-        for one in regressions[:MOST_REGRESSIONS]:
-            yield f"  {_regression_line(one)}"
+        for regression in regressions[:MOST_REGRESSIONS]:
+            yield f"  {_regression_line(regression)}"
         if self.raw["warnings"]:
             yield f"Warnings: {', '.join(self.raw['warnings'])}"
 

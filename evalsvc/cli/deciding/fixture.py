@@ -77,9 +77,9 @@ class GateFixture:
         self, candidate: Side, baseline: Side | None, data: str | Path | None, evaluators: Evaluators
     ) -> dict[str, Mapping[str, str]]:
         given = {CANDIDATE: candidate} | ({} if baseline is None else {BASELINE: baseline})
-        functions = {name: one for name, one in given.items() if not isinstance(one, str | EvaluationResult)}
+        functions = {name: side for name, side in given.items() if not isinstance(side, str | EvaluationResult)}
         ran = self._run(functions, data, evaluators) if functions else {}
-        return {name: ran.get(name) or self._find_side(one) for name, one in given.items()}
+        return {name: ran.get(name) or self._find_side(side) for name, side in given.items()}
 
     def _find_side(self, side: Side) -> Mapping[str, str]:
         if isinstance(side, EvaluationResult):

@@ -34,7 +34,7 @@ def read_rule_text(text: str) -> dict[str, Any]:
 def read_rules(texts: Sequence[str | Mapping[str, Any]], path: Path | None = None) -> list[dict[str, Any]]:
     """Return the rules of a file and those that were written out, in this order."""
     rules = [] if path is None else _read_file(path)
-    return rules + [read_rule_text(one) if isinstance(one, str) else dict(one) for one in texts]
+    return rules + [read_rule_text(text) if isinstance(text, str) else dict(text) for text in texts]
 
 
 def _read_file(path: Path) -> list[dict[str, Any]]:
@@ -43,6 +43,6 @@ def _read_file(path: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError) as exc:
         raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
     rules = found.get("rules") if isinstance(found, dict) else found
-    if not isinstance(rules, list) or not all(isinstance(one, dict | str) for one in rules):
+    if not isinstance(rules, list) or not all(isinstance(rule, dict | str) for rule in rules):
         raise Refused(f'{path} should hold a list of rules, such as [{{"metric": "accuracy", "at_least": 0.8}}].')
     return read_rules(rules)

@@ -61,8 +61,12 @@ def evaluate_samples(
         )  # fmt: skip
         advance(len(results))
     report.finish(_as_json(results), _lines(results))
-    is_complete = all(verdict.score is not None for one in results for verdict in one.result or [])
-    if any(one.result is None for one in results) or not is_complete or (check and not all(r.passed for r in results)):
+    is_complete = all(verdict.score is not None for result in results for verdict in result.result or [])
+    if (
+        any(result.result is None for result in results)
+        or not is_complete
+        or (check and not all(r.passed for r in results))
+    ):
         raise SystemExit(INCOMPLETE)
 
 
@@ -74,23 +78,23 @@ def _choose_samples(
     samples: list[Mapping[str, object]] = [given] if path is None else [*read_sample_file(path)]
     if not given and path is None:
         raise Refused("There is nothing to judge: pass --output and what else is known, or --file.")
-    if not evaluators and any("evaluators" not in one for one in samples):
+    if not evaluators and any("evaluators" not in sample for sample in samples):
         raise Refused("Which evaluators? Name one, such as exact-match; docs/evaluators.md has them all.")
     return samples
 
 
 def _as_json(results: Sequence[SampleResult]) -> dict[str, object]:
     rows = [
-        {"index": one.index, "status": one.status, "passed": one.passed, "problem": one.problem,
-         "results": [verdict.raw for verdict in one.result or []]}
-        for one in results
+        {"index": result.index, "status": result.status, "passed": result.passed, "problem": result.problem,
+         "results": [verdict.raw for verdict in result.result or []]}
+        for result in results
     ]  # fmt: skip
     return {"samples": rows, "evaluators": _count(results)}
 
 
 def _count(results: Sequence[SampleResult]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
-    for verdict in (verdict for one in results for verdict in one.result or []):
+    for verdict in (verdict for result in results for verdict in result.result or []):
         found = counts.setdefault(verdict.evaluator, {"n": 0, "n_passed": 0, "n_failed": 0, "n_without_score": 0})
         found["n"] += 1
         found[_outcome(verdict)] += 1
@@ -104,11 +108,11 @@ def _outcome(verdict: Verdict) -> str:
 
 
 def _lines(results: Sequence[SampleResult]) -> Iterator[str]:
-    for one in results:
-        if one.problem:
-            yield f"{one.index}: {_explain(one.problem)}"
-        for verdict in one.result or []:
-            yield f"{one.index}: {verdict}" + (f": {verdict.error_message}" if verdict.error_message else "")
+    for result in results:
+        if result.problem:
+            yield f"{result.index}: {_explain(result.problem)}"
+        for verdict in result.result or []:
+            yield f"{result.index}: {verdict}" + (f": {verdict.error_message}" if verdict.error_message else "")
     if len(results) > 1:
         for name, n in _count(results).items():
             without = f", {n['n_without_score']} without a score" if n["n_without_score"] else ""
@@ -116,6 +120,6 @@ def _lines(results: Sequence[SampleResult]) -> Iterator[str]:
 
 
 def _explain(problem: Mapping[str, Any]) -> str:
-    fields = "".join(f" {one['pointer']}: {one['detail']}" for one in problem.get("errors") or ())
+    fields = "".join(f" {error['pointer']}: {error['detail']}" for error in problem.get("errors") or ())
     remedy = f" What to do: {problem['remedy']}" if problem.get("remedy") else ""
     return f"{problem.get('detail') or problem.get('title')}{fields}{remedy}"

@@ -37,12 +37,12 @@ def open_board(plan: Mapping[str, Any], *, quiet: bool) -> Iterator[Show]:
 def decisive_metric(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the metric that decides."""
     metrics: list[Mapping[str, Any]] = plan["metrics"]
-    return next((one for one in metrics if one["name"] == plan.get("primary_metric")), metrics[0])
+    return next((metric for metric in metrics if metric["name"] == plan.get("primary_metric")), metrics[0])
 
 
 def is_running(live: Live) -> bool:
     """Return whether more is to come."""
-    return live.state in ("draft", "running") and any(one.is_alive for one in live.configs)
+    return live.state in ("draft", "running") and any(config.is_alive for config in live.configs)
 
 
 @contextmanager
@@ -62,22 +62,22 @@ def draw_table(live: Live, plan: Mapping[str, Any]) -> Table:
     # Names are other people's texts: `Text` does not read markup in them.
     title, caption = f"{live.name}: {live.state}", _caption(live)
     table = Table(title=Text(drop_controls(title)), caption=Text(drop_controls(caption)), expand=False)
-    metrics = [str(one["name"]) for one in plan["metrics"]]
+    metrics = [str(metric["name"]) for metric in plan["metrics"]]
     for title in ("config", "asked", *metrics, "against the leader", "state"):
         table.add_column(Text(drop_controls(title)), overflow="fold")
     primary = decisive_metric(plan)
     ranked = live.leaderboard(primary["name"], higher_is_better=primary.get("higher_is_better", True))
-    for one in ranked[:MOST_ROWS]:
-        cells = [one.name, _asked(one, live.n_examples), *(_estimate(one, name) for name in metrics)]
-        emphasis = "bold" if one.id == live.leader else ""
-        table.add_row(*(Text(drop_controls(text), emphasis) for text in (*cells, one.versus, _state(one))))
+    for config in ranked[:MOST_ROWS]:
+        cells = [config.name, _asked(config, live.n_examples), *(_estimate(config, name) for name in metrics)]
+        emphasis = "bold" if config.id == live.leader else ""
+        table.add_row(*(Text(drop_controls(text), emphasis) for text in (*cells, config.versus, _state(config))))
     if len(ranked) > MOST_ROWS:
         table.add_row(Text(f"… and {len(ranked) - MOST_ROWS} more"))
     return table
 
 
 def _caption(live: Live) -> str:
-    leader = next((one.name for one in live.configs if one.id == live.leader), None)
+    leader = next((config.name for config in live.configs if config.id == live.leader), None)
     if leader is None:
         return "Nobody leads yet."
     return f"{leader} leads. " + ("Its lead is settled." if live.leader_settled else "It may lead by chance.")

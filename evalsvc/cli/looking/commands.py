@@ -65,12 +65,12 @@ def compare_configs(
     ids = [resolve_config(api, text)[1]["id"] for text in (first, second)]
     found = client.compare(*ids, metric=metric, cluster_by=cluster_by)
     shown = list(itertools.islice(found, n_examples))
-    lines = [str(found), *(f"warning: {one}" for one in found.warnings), *map(_example_line, shown)]
+    lines = [str(found), *(f"warning: {warning}" for warning in found.warnings), *map(_example_line, shown)]
     report.finish({**found.raw, "examples": shown}, lines)
 
 
 def _example_line(example: Mapping[str, Any]) -> str:
-    a, b = (one["error_code"] or one["value"] for one in (example["a"], example["b"]))
+    a, b = (side["error_code"] or side["value"] for side in (example["a"], example["b"]))
     asked = json.dumps(example["input"], ensure_ascii=False)
     return f"  {example['example_id']}: {a} against {b}: {asked[:LONGEST_INPUT]}"
 

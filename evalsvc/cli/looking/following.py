@@ -29,23 +29,23 @@ def follow(api: ExperimentsApi, experiment_id: str, show: Show) -> Live:
 
 def _is_scoring(live: Live) -> bool:
     """Return whether scores of outputs that are there are still to come; a config that was stopped leaves some open."""
-    done = [one for one in live.configs if one.state == "completed"]
+    done = [config for config in live.configs if config.state == "completed"]
     # Of a plan with a limit, what lies beyond it is pending for good.
     n_unasked = live.raw["experiment"]["n_examples"] - live.n_examples
     return live.state == "running" or any(
-        metric.n_pending > n_unasked for one in done for metric in one.metrics.values()
+        metric.n_pending > n_unasked for config in done for metric in config.metrics.values()
     )
 
 
 def standing_lines(live: Live) -> Iterator[str]:
     """Yield what is known of each config: every estimate with its interval, and what became of the others."""
-    for one in live.configs:
-        failed = f", {one.n_error} failed" if one.n_error else ""
-        yield f"{one.name}: {one.n_done} of {live.n_examples}{failed} ({one.state})"
-        for metric in one.metrics.values():
+    for config in live.configs:
+        failed = f", {config.n_error} failed" if config.n_error else ""
+        yield f"{config.name}: {config.n_done} of {live.n_examples}{failed} ({config.state})"
+        for metric in config.metrics.values():
             yield f"  {estimate_line(metric)}"
-        if one.versus:
-            yield f"  against the leader: {one.versus}"
+        if config.versus:
+            yield f"  against the leader: {config.versus}"
 
 
 def estimate_line(metric: Metric) -> str:

@@ -71,7 +71,7 @@ def benchmarks_create(
 def benchmarks_list(limit: int, report: Report, client: Client) -> None:
     """List benchmarks, newest first."""
     found = [*islice(client.benchmarks.list(), limit)]
-    report.finish({"benchmarks": [one.raw for one in found]}, map(benchmark_line, found))
+    report.finish({"benchmarks": [benchmark.raw for benchmark in found]}, map(benchmark_line, found))
 
 
 @benchmarks_group.command("show", epilog="Example: evalsvc benchmarks show rivers --limit 30")
@@ -84,8 +84,8 @@ def benchmarks_show(benchmark: str, limit: int, report: Report, client: Client) 
     found = client.benchmarks.get(_find(client, benchmark))
     executions = [*islice(client.benchmarks.executions(found), limit)]
     lines = [benchmark_line(found), *drift_lines(found.drift)]
-    lines += [line for one in executions for line in execution_lines(one)]
-    facts = {"benchmark": found.raw, "executions": [one.raw for one in executions]}
+    lines += [line for execution in executions for line in execution_lines(execution)]
+    facts = {"benchmark": found.raw, "executions": [execution.raw for execution in executions]}
     report.finish(facts, lines)
 
 
@@ -119,7 +119,7 @@ def benchmarks_run(
     experiment = client.experiments_api.experiment(made.experiment_id)
     report.say(f"Execution {made.number}: experiment {made.experiment_id}.")
     run_to_end(client, experiment, targets, {}, threads, report)
-    found = next(one for one in client.benchmarks.executions(id) if one.id == made.id)
+    found = next(record for record in client.benchmarks.executions(id) if record.id == made.id)
     report.finish({"execution": found.raw}, execution_lines(found))
     if found.state != "done":
         raise SystemExit(INCOMPLETE)
@@ -147,8 +147,8 @@ def benchmark_line(one: BenchmarkRecord) -> str:
 
 def drift_lines(drift: Any) -> Iterator[str]:
     """Yield what is another now than when it was frozen."""
-    for one in drift:
-        yield f"Changed since it was frozen: {one['pointer']}, {one['was']!r} is {one['now']!r}"
+    for change in drift:
+        yield f"Changed since it was frozen: {change['pointer']}, {change['was']!r} is {change['now']!r}"
 
 
 def execution_lines(one: ExecutionRecord) -> Iterator[str]:

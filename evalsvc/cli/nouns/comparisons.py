@@ -86,7 +86,7 @@ def comparisons_list(experiment: str | None, limit: int, report: Report, client:
     """List comparisons, newest first, with how far each has come."""
     of = resolve_experiment(client.experiments_api, experiment)["id"] if experiment else None
     found = [*islice(client.comparisons.list(experiment_id=of), limit)]
-    report.finish({"comparisons": [one.raw for one in found]}, map(comparison_line, found))
+    report.finish({"comparisons": [comparison.raw for comparison in found]}, map(comparison_line, found))
 
 
 @comparisons_group.command("show", epilog="Example: evalsvc comparisons show nightly --pairs")

@@ -65,8 +65,8 @@ def _standing_lines(found: RankingRecord, *, with_pairs: bool) -> Iterator[str]:
         yield f"Both orders disagree: {_share(flips)}"
     for pair in found.pairs if with_pairs else ():
         yield f"  {_pair_line(pair)}"
-    for one in (found.elo or {}).get("ratings", ()):
-        yield f"  Elo of {one['config']}: {one['rating']:.0f} (order alone: ±{one['order_noise']:.0f})"
+    for rating in (found.elo or {}).get("ratings", ()):
+        yield f"  Elo of {rating['config']}: {rating['rating']:.0f} (order alone: ±{rating['order_noise']:.0f})"
     for note in found.notes:
         yield f"Note: {NOTES.get(note, note)}."
 

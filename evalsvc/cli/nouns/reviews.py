@@ -80,7 +80,7 @@ def reviews_create(
 def reviews_list(limit: int, report: Report, client: Client) -> None:
     """List reviews, newest first, with how far each has come."""
     found = [*islice(client.reviews.list(), limit)]
-    report.finish({"reviews": [one.raw for one in found]}, map(review_line, found))
+    report.finish({"reviews": [review.raw for review in found]}, map(review_line, found))
 
 
 @reviews_group.command("show", epilog='Example: evalsvc reviews show "Last week"')
@@ -118,7 +118,7 @@ def reviews_link(review: str, name: str, days: float, report: Report, client: Cl
 def reviews_links(review: str, report: Report, client: Client) -> None:
     """List the links of REVIEW, newest first; their addresses are never shown again."""
     found = client.reviews.links(find_review(client, review))
-    report.finish({"links": [one.raw for one in found]}, map(link_line, found))
+    report.finish({"links": [link.raw for link in found]}, map(link_line, found))
 
 
 @reviews_group.command(

@@ -76,16 +76,16 @@ def run_configs(
         "start": True,
     }  # fmt: skip
     body = {
-        "name": name or f"{examples.name}: {', '.join(one.name for one in found)}"[:100],
+        "name": name or f"{examples.name}: {', '.join(target.name for target in found)}"[:100],
         "tags": read_key_values(tags, "--tag"), **given(project_name=project),
-        "plan": {**plan, **examples.store(client.experiments_api)}, "configs": [one.config for one in found],
+        "plan": {**plan, **examples.store(client.experiments_api)}, "configs": [target.config for target in found],
     }  # fmt: skip
     experiment = client.experiments_api.create_experiment(body)
     report.say(f"Experiment {experiment['id']}: {body['name']}. `evalsvc watch {experiment['id']}` shows it elsewhere.")
     live = run_to_end(client, experiment, found, scorers, threads, report)
     lines = [f"{live.name} ({live.state}), experiment {live.id}", *standing_lines(live)]
     report.finish(live_as_json(live), lines)
-    if any(one.state != "completed" and one.stop_reason in (None, "error") for one in live.configs):
+    if any(config.state != "completed" and config.stop_reason in (None, "error") for config in live.configs):
         raise SystemExit(INCOMPLETE)
 
 
@@ -95,7 +95,7 @@ def run_to_end(
 ) -> Live:  # fmt: skip
     """Run what is this process's, then wait for what is the service's."""
     api = client.experiments_api
-    runnables = {one.name: one.runnable for one in targets if one.runnable is not None}
+    runnables = {target.name: target.runnable for target in targets if target.runnable is not None}
     with open_board(experiment["plan"], quiet=report.quiet or report.as_json) as show:
         if runnables:
             ours = client.resume_experiment(
@@ -111,7 +111,9 @@ def read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
     if wrong := [text for text, (name, sign, place) in zip(texts, pairs, strict=True) if not (name and sign and place)]:
         raise Refused(f"--metric takes NAME=MODULE:FUNCTION, not {wrong[0]!r}.")
     found = {name: load_object(place) for name, _, place in pairs}
-    return {name: one if isinstance(one, CustomMetric) else CustomMetric(one) for name, one in found.items()}
+    return {
+        name: scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer) for name, scorer in found.items()
+    }
 
 
 def choose_evaluators(client: Client, data: Data, report: Report) -> list[Any]:

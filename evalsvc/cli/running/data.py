@@ -29,12 +29,12 @@ class Data:
     @property
     def has_expected(self) -> bool:
         """Return whether anything is expected."""
-        return self.reference is not None or any(not one.keys().isdisjoint(EXPECTED) for one in self.examples)
+        return self.reference is not None or any(not example.keys().isdisjoint(EXPECTED) for example in self.examples)
 
     @property
     def has_contexts(self) -> bool:
         """Return whether there are passages."""
-        return any(not one.keys().isdisjoint(CONTEXTS) for one in self.examples)
+        return any(not example.keys().isdisjoint(CONTEXTS) for example in self.examples)
 
     def store(self, api: ExperimentsApi) -> DatasetReference:
         """Return the plan's reference; a file's examples become a version of the dataset that has its name."""

@@ -31,7 +31,7 @@ class Target:
 def read_targets(texts: Sequence[str]) -> list[Target]:
     """Return the targets in their order. Refused, with the remedy, where one cannot be found or two are named alike."""
     targets = [target for text in texts for target in _read_target(text)]
-    names = [one.name for one in targets]
+    names = [target.name for target in targets]
     if doubled := sorted({name for name in names if name and names.count(name) > 1}):
         raise Refused(f"Two configs are named {doubled[0]!r}: write NAME={texts[-1].rpartition('=')[2]} to name one.")
     return targets
@@ -55,11 +55,11 @@ def _read_configs(path: Path, name: str) -> list[Target]:
     except (OSError, ValueError) as exc:
         raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
     configs = found if isinstance(found, list) else [found]
-    if not all(isinstance(one, dict) and "kind" in one for one in configs):
+    if not all(isinstance(config, dict) and "kind" in config for config in configs):
         raise Refused(f'{path} holds no config. One is {{"kind": "http", "parameters": {{"url": "https://…"}}}}.')
     if len(configs) == 1 and "search" not in configs[0]:
         configs = [{"name": path.stem, **configs[0], **({"name": name} if name else {})}]
-    return [Target(one) for one in configs]
+    return [Target(config) for config in configs]
 
 
 def load_object(text: str) -> Any:

@@ -100,7 +100,7 @@ def build_dataset_name(lines: Sequence[str]) -> str:
 
 def build_json_lines(examples: Sequence[Mapping[str, object]]) -> list[str]:
     """Return examples as lines of canonical JSON."""
-    return [json.dumps(one, sort_keys=True, ensure_ascii=True, allow_nan=False) for one in examples]
+    return [json.dumps(example, sort_keys=True, ensure_ascii=True, allow_nan=False) for example in examples]
 
 
 def build_row(example: ExampleBody, pos: int, local: Mapping[str, LocalExample]) -> Row:

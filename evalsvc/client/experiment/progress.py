@@ -45,7 +45,7 @@ class ProgressBar:
         """Return what is shown: one line a config, the leader first, at most eight."""
         ranked = live.leaderboard(self._metric, higher_is_better=self._higher_is_better)
         several = len(ranked) > 1
-        lines = [self._line(one, live.n_examples, bar=bar, named=several) for one in ranked[:SHOWN]]
+        lines = [self._line(config, live.n_examples, bar=bar, named=several) for config in ranked[:SHOWN]]
         return lines + ([f"… and {len(ranked) - SHOWN} more"] if len(ranked) > SHOWN else [])
 
     def _line(self, one: Standing, n_examples: int, *, bar: bool, named: bool) -> str:
@@ -68,7 +68,7 @@ class ProgressBar:
 
     def _is_due(self, live: Live, is_last: bool) -> bool:
         whole = live.n_examples * len(live.configs)
-        tenth = 10 * sum(one.n_done for one in live.configs) // whole if whole else 10
+        tenth = 10 * sum(config.n_done for config in live.configs) // whole if whole else 10
         now = time.monotonic()
         due = self._said is None or is_last or tenth != self._said[0] or now - self._said[1] > SECONDS_BETWEEN_LINES
         if due:

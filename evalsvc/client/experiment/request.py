@@ -88,13 +88,15 @@ def check_runnables(
 
 def name_final_component(metrics: Sequence[dict[str, object]], runnables: Iterable[object]) -> list[dict[str, object]]:
     """Let evaluators of the final answer read the component that gives it, so that they have an isolated mode too."""
-    pipelines = [as_pipeline(one) for one in runnables]
-    finals = {tuple(one.output) if one is not None else () for one in pipelines}
+    pipelines = [as_pipeline(runnable) for runnable in runnables]
+    finals = {tuple(pipeline.output) if pipeline is not None else () for pipeline in pipelines}
     if len(finals) != 1 or len(only := finals.pop()) != 1:
         return list(metrics)
     return [
-        {**one, "component": only[0]} if "evaluator" in one and not one.keys() & {"component", "sample"} else one
-        for one in metrics
+        {**metric, "component": only[0]}
+        if "evaluator" in metric and not metric.keys() & {"component", "sample"}
+        else metric
+        for metric in metrics
     ]
 
 
@@ -105,10 +107,10 @@ def build_scorers(metrics: Scorers | None) -> dict[str, CustomMetric]:
 
 def find_unfinished(api: ExperimentsApi, wanted: ExperimentRequest, dataset: DatasetReference) -> ExperimentBody | None:
     """Return the newest unfinished experiment of that name on the same examples, if there is one."""
-    for one in api.experiments(wanted.name):
-        plan = one.get("plan")
+    for experiment in api.experiments(wanted.name):
+        plan = experiment.get("plan")
         if plan and plan["state"] in UNFINISHED and all(plan.get(name) == value for name, value in dataset.items()):
-            return api.experiment(one["id"])
+            return api.experiment(experiment["id"])
     return None
 
 

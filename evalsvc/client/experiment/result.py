@@ -104,7 +104,7 @@ class ExperimentResult(Plottable):
 
     def components(self) -> dict[str, ComponentGaps]:
         """Return, by config, what components gain from perfect predecessors, and the bottleneck; for isolated mode."""
-        return {one.config: one for one in self._api.components(self.id).values()}
+        return {gaps.config: gaps for gaps in self._api.components(self.id).values()}
 
     def confusion(
         self, config: str, *, predicted: str = "/output", actual: str = "/expected", **options: Param
@@ -123,13 +123,13 @@ class ExperimentResult(Plottable):
     def results(self) -> dict[str, EvaluationResult]:
         """Return the rows and estimates of every config, by name."""
         live = self.live()
-        return {one.name: self._build_result(live, one) for one in live.configs}
+        return {config.name: self._build_result(live, config) for config in live.configs}
 
     def partial(self, live: Live, config: str) -> EvaluationResult:
         """Return what is known of a config here and now, without asking the service: rows lack evaluators' scores."""
-        one = live.config(config)
-        rows = [row for (config_id, _), row in list(self._workers.rows.items()) if config_id == one.id]
-        return self._assemble(live, one, rows, is_final=False)
+        config_status = live.config(config)
+        rows = [row for (config_id, _), row in list(self._workers.rows.items()) if config_id == config_status.id]
+        return self._assemble(live, config_status, rows, is_final=False)
 
     def _build_result(self, live: Live, one: Standing) -> EvaluationResult:
         rows = [self._build_row(one.id, body) for body in self._api.results(self.id, one.id)]
@@ -148,17 +148,19 @@ class ExperimentResult(Plottable):
         row.output = from_components(body.get("output"))
         row.isolated = cast("dict[str, Any] | None", from_json(body.get("isolated")))
         row.samples = (
-            [RowSample.read(one, from_components) for one in samples] if (samples := body.get("samples")) else None
+            [RowSample.read(sample, from_components) for sample in samples]
+            if (samples := body.get("samples"))
+            else None
         )
         for name in ("error_type", "error_message", "latency_ms", *RECORDED_FIELDS):
             setattr(row, name, body.get(name))
-        row.scores = {name: RowScore.of(one) for name, one in (body.get("scores") or {}).items()}
+        row.scores = {name: RowScore.of(score) for name, score in (body.get("scores") or {}).items()}
         if own is not None:
             # Why a scorer of the caller's own broke is known here only.
             row.scores |= {
-                name: one
-                for name, one in own.scores.items()
-                if one.error_code is not None and (name not in row.scores or row.scores[name].value is None)
+                name: score
+                for name, score in own.scores.items()
+                if score.error_code is not None and (name not in row.scores or row.scores[name].value is None)
             }
         return row
 
@@ -285,7 +287,7 @@ class ExperimentResult(Plottable):
 
     def _is_settled(self, live: Live) -> bool:
         """Return whether the experiment has ended, or goes on without this process."""
-        return live.state not in ("draft", "running") or any(one.is_alive for one in live.configs)
+        return live.state not in ("draft", "running") or any(config.is_alive for config in live.configs)
 
     def run(self, on_progress: Callable[[ExperimentResult, Live], None] | None = None) -> ExperimentResult:
         """Run until every config of this process is completed or stopped."""

@@ -23,11 +23,12 @@ def merge_samples(samples: Sequence[Row]) -> Row:
         return samples[0]
     row = copy(_shown(samples))
     for name in TAKEN:
-        known = [value for one in samples if (value := getattr(one, name)) is not None]
+        known = [value for sample in samples if (value := getattr(sample, name)) is not None]
         setattr(row, name, sum(known) if known else None)
     row.trace_id, row.span_id = samples[0].trace_id, samples[0].span_id
     row.samples = [
-        RowSample(**{one.name: getattr(sample, one.name) for one in fields(RowSample)}) for sample in samples
+        RowSample(**{attribute.name: getattr(sample, attribute.name) for attribute in fields(RowSample)})
+        for sample in samples
     ]
     # Errors of the caller's scorers, from any of the samples.
     row.scores = {name: score for sample in samples for name, score in sample.scores.items()}
@@ -35,7 +36,7 @@ def merge_samples(samples: Sequence[Row]) -> Row:
 
 
 def _shown(samples: Sequence[Any]) -> Any:
-    return next((one for one in samples if one.status == "ok"), samples[0])
+    return next((sample for sample in samples if sample.status == "ok"), samples[0])
 
 
 def build_sampled_body(pos: int, bodies: Sequence[Mapping[str, object]]) -> dict[str, object]:
@@ -56,12 +57,12 @@ def build_refused_body(body: Mapping[str, Any], message: str) -> dict[str, objec
 def mark_bad_outputs(rows: Iterable[Row], told: Iterable[BadOutputBody]) -> None:
     """Note in the rows which outputs the service has recorded as errors."""
     by_pos = {row.pos: row for row in rows}
-    for one in told:
-        if (row := by_pos.get(one["pos"])) is None:
+    for output in told:
+        if (row := by_pos.get(output["pos"])) is None:
             continue
-        index = one.get("sample")
+        index = output.get("sample")
         found: Row | RowSample = row if index is None or row.samples is None else row.samples[index]
-        found.status, found.error_type, found.error_message = "error", "bad_output", one["message"]
+        found.status, found.error_type, found.error_message = "error", "bad_output", output["message"]
         if row.samples is not None:
             shown = _shown(row.samples)
             for name in ("status", "output", "error_type", "error_message"):

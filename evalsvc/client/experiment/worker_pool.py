@@ -139,7 +139,7 @@ class WorkerPool:
     def update_states(self, live: Live) -> None:
         """Take over the states of the configs: someone may have stopped or resumed one."""
         with self._condition:
-            states = {one.id: one.state for one in live.configs}
+            states = {config.id: config.state for config in live.configs}
             for job in self.jobs.values():
                 job.hear(states.get(job.config_id, DELETED))
             self._condition.notify_all()
@@ -268,8 +268,8 @@ class WorkerPool:
                 raise
             if len(outputs) > 1:
                 last = len(outputs) - 1
-                answers = [self._record(unit, [one], done=done and i == last) for i, one in enumerate(outputs)]
-                bad = [one for answer in answers for one in answer.get("bad_outputs", ())]
+                answers = [self._record(unit, [output], done=done and i == last) for i, output in enumerate(outputs)]
+                bad = [bad_output for answer in answers for bad_output in answer.get("bad_outputs", ())]
                 return {**answers[-1], "bad_outputs": bad}
             body = build_refused_body(outputs[0], _error_message(exc))
             return self.api.record(self.experiment_id, unit, [body], done=done)

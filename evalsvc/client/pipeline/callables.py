@@ -32,13 +32,13 @@ class Parameters:
         except (TypeError, ValueError) as exc:
             raise ValueError(f"Component {name!r} cannot be run by named parameters: {exc}") from exc
         found = signature.parameters.values()
-        if any(one.kind is inspect.Parameter.POSITIONAL_ONLY for one in found):
+        if any(parameter.kind is inspect.Parameter.POSITIONAL_ONLY for parameter in found):
             raise ValueError(f"Component {name!r} has parameters without names: {signature}.")
-        named = [one for one in found if one.kind in NAMED]
+        named = [parameter for parameter in found if parameter.kind in NAMED]
         return cls(
-            names=tuple(one.name for one in named),
-            needed=tuple(one.name for one in named if one.default is inspect.Parameter.empty),
-            is_open=any(one.kind is inspect.Parameter.VAR_KEYWORD for one in found),
+            names=tuple(parameter.name for parameter in named),
+            needed=tuple(parameter.name for parameter in named if parameter.default is inspect.Parameter.empty),
+            is_open=any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in found),
         )
 
     def takes(self, name: str) -> bool:
@@ -54,7 +54,7 @@ class CallableGraph(Graph):
     ) -> None:
         super().__init__(components, links)
         self._components = dict(components)
-        self._parameters = {name: Parameters.of(name, one) for name, one in components.items()}
+        self._parameters = {name: Parameters.of(name, component) for name, component in components.items()}
         self._outputs = outputs
         self._check_links()
         if circle := self.why_whole:
@@ -105,7 +105,7 @@ class CallableGraph(Graph):
         found: dict[str, Fields] = {}
         for key, part in self._named(value, free).items():
             if key in self.names and isinstance(part, Mapping):
-                found.setdefault(key, {}).update({str(name): one for name, one in part.items()})
+                found.setdefault(key, {}).update({str(name): item for name, item in part.items()})
             else:
                 found.setdefault(self._taker(key, free), {})[key] = part
         self._check_inputs(found)
@@ -113,14 +113,19 @@ class CallableGraph(Graph):
 
     def _free(self, name: str) -> tuple[str, ...]:
         fed = {link.parameter for link in self.links_into(name)}
-        return tuple(one for one in self._parameters[name].names if one not in fed)
+        return tuple(parameter for parameter in self._parameters[name].names if parameter not in fed)
 
     def _named(self, value: object, free: Mapping[str, Sequence[str]]) -> dict[str, object]:
         if isinstance(value, Mapping):
             return {str(key): part for key, part in value.items()}
-        needed = [(name, one) for name in self.names for one in free[name] if one in self._parameters[name].needed]
+        needed = [
+            (name, parameter)
+            for name in self.names
+            for parameter in free[name]
+            if parameter in self._parameters[name].needed
+        ]
         if len(needed) != 1:
-            wanted = ", ".join(f"`{name}.{one}`" for name, one in needed) or "nothing"
+            wanted = ", ".join(f"`{name}.{parameter}`" for name, parameter in needed) or "nothing"
             raise ValueError(f"An input that is no object goes to one parameter, and what has to be given is {wanted}.")
         return {needed[0][0]: {needed[0][1]: value}}
 
@@ -138,11 +143,13 @@ class CallableGraph(Graph):
     def _check_inputs(self, inputs: ByComponent) -> None:
         for name in self.names:
             parameters, given, free = self._parameters[name], inputs.get(name, {}), self._free(name)
-            for one in given:
-                if one not in free and not (parameters.is_open and one not in parameters.names):
-                    why = "is fed by another component" if one in parameters.names else "does not exist"
-                    raise ValueError(f"The input names `{name}.{one}`, which {why}.")
-            if missing := [one for one in parameters.needed if one in free and one not in given]:
+            for field in given:
+                if field not in free and not (parameters.is_open and field not in parameters.names):
+                    why = "is fed by another component" if field in parameters.names else "does not exist"
+                    raise ValueError(f"The input names `{name}.{field}`, which {why}.")
+            if missing := [
+                parameter for parameter in parameters.needed if parameter in free and parameter not in given
+            ]:
                 raise ValueError(f"Component {name!r} needs {_listed(missing)}, which the input does not have.")
 
     def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:

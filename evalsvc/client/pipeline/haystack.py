@@ -29,7 +29,7 @@ class HaystackGraph(Graph):
         self._lock, self._is_warm = threading.Lock(), False
         self._nodes: Mapping[str, Mapping[str, Any]] = dict(pipeline.graph.nodes(data=True))
         edges = pipeline.graph.edges(data=True)
-        links = [ComponentLink(a, one["from_socket"].name, b, one["to_socket"].name) for a, b, one in edges]
+        links = [ComponentLink(a, edge["from_socket"].name, b, edge["to_socket"].name) for a, b, edge in edges]
         super().__init__(self._nodes, links)
 
     def expand(self, value: object) -> dict[str, Fields]:
@@ -64,8 +64,8 @@ class HaystackGraph(Graph):
                 made[name] = dict(given[name])
                 continue
             arguments = self.arguments(name, inputs, made)
-            needed = [one.name for one in self._nodes[name]["input_sockets"].values() if one.is_mandatory]
-            if all(one in arguments for one in needed):
+            needed = [socket.name for socket in self._nodes[name]["input_sockets"].values() if socket.is_mandatory]
+            if all(parameter in arguments for parameter in needed):
                 made[name] = self.call(name, arguments, loop)
         return made
 
@@ -99,8 +99,8 @@ class HaystackGraph(Graph):
 def revive(value: object, kind: object) -> object:
     """Return documents and answers that were read from JSON, as those of a stored dataset, as Haystack's objects."""
     if isinstance(value, list):
-        inner = next((revived for one in value if (revived := _class_of(kind)) and isinstance(one, Mapping)), None)
-        return [revive(one, inner) for one in value] if inner is not None else value
+        inner = next((revived for item in value if (revived := _class_of(kind)) and isinstance(item, Mapping)), None)
+        return [revive(item, inner) for item in value] if inner is not None else value
     read = getattr(_class_of(kind), "from_dict", None)
     return read(dict(value)) if read is not None and isinstance(value, Mapping) else value
 
@@ -109,4 +109,4 @@ def _class_of(kind: object) -> type | None:
     """Return the class with `from_dict` within a type such as `list[Document] | None`."""
     if isinstance(kind, type) and hasattr(kind, "from_dict"):
         return kind
-    return next((found for one in get_args(kind) if (found := _class_of(one)) is not None), None)
+    return next((found for argument in get_args(kind) if (found := _class_of(argument)) is not None), None)

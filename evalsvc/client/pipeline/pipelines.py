@@ -34,7 +34,7 @@ class Pipeline:
     ) -> None:
         outputs = [output] if isinstance(output, str) else output
         self.graph_of_components: Graph = CallableGraph(
-            components, [ComponentLink.parse(one) for one in connections], outputs
+            components, [ComponentLink.parse(connection) for connection in connections], outputs
         )
 
     @classmethod
@@ -130,7 +130,7 @@ class Simulation:
     @property
     def names(self) -> set[str]:
         """The components that are not called, at least for some examples."""
-        singly = {name for one in self.by_example.values() for name in one}
+        singly = {name for outputs in self.by_example.values() for name in outputs}
         return {*self.fixed, *self.from_expected, *singly}
 
     def of(self, row: Row) -> dict[str, Mapping[str, object]]:
@@ -160,7 +160,7 @@ def read_simulation(
         raise ValueError(
             f"There are {len(outputs)} simulated outputs, and {has}; give one for each input, or one for all."
         )
-    return Simulation(by_example={str(i): one for i, one in enumerate(outputs) if one}, from_expected=names)
+    return Simulation(by_example={str(i): output for i, output in enumerate(outputs) if output}, from_expected=names)
 
 
 def _read_source(source: str | Mapping[str, str] | Sequence[str] | None) -> tuple[str, ...]:

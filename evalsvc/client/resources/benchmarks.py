@@ -60,7 +60,7 @@ class ExecutionRecord(ServiceObject):
         hidden = ("metrics", "against_last", "against_best")
         facts = {name: value for name, value in super().cells().items() if name not in hidden}
         ends = ("value", "lower", "upper", "n")
-        return facts | {f"{name}.{end}": getattr(one, end) for name, one in self.metrics.items() for end in ends}
+        return facts | {f"{name}.{end}": getattr(metric, end) for name, metric in self.metrics.items() for end in ends}
 
     def _repr_html_(self) -> str:
         """Draw its estimates in a notebook."""

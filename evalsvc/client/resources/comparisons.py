@@ -100,21 +100,21 @@ class RankingRecord(ServiceObject, Plottable):
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: strengths, which sum to zero."""
         return [
-            DrawnInterval(one.config, one.strength, one.lower, one.upper, str(one), has_zero=True)
-            for one in self.places
+            DrawnInterval(place.config, place.strength, place.lower, place.upper, str(place), has_zero=True)
+            for place in self.places
         ]
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row a config."""
-        return build_frame(one.cells() for one in self.places)
+        return build_frame(place.cells() for place in self.places)
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook: each config's place, and its strength with an interval."""
         head = self.comparison
         caption = f"{head.name}: {head.state}, {head.n_judged} judged, {head.n_open} open, {head.n_errors} failed"
         rows: list[list[Cell]] = [
-            [span, f"{one.n_wins} / {one.n_ties} / {one.n_losses}"]
-            for span, one in zip(self.spans(), self.places, strict=True)
+            [span, f"{place.n_wins} / {place.n_ties} / {place.n_losses}"]
+            for span, place in zip(self.spans(), self.places, strict=True)
         ]
         return render_table(("strength", "won / tied / lost"), rows, caption=caption, notes=self.notes)
 

@@ -106,7 +106,7 @@ class DatasetsApi:
 
     def find(self, name: str) -> DatasetRecord | None:
         """Return the dataset of that name; None where there is none."""
-        return next((one for one in self.list() if one.name == name), None)
+        return next((dataset for dataset in self.list() if dataset.name == name), None)
 
     def update(
         self, dataset: str | DatasetRecord, *, name: str | None = None, description: str | None = None
@@ -168,7 +168,7 @@ class DatasetsApi:
 
     def _send_files(self, path: str, paths: Sequence[PathLike], fields: Mapping[str, str]) -> JsonObject:
         with ExitStack() as opened:
-            files = [(Path(one).name, opened.enter_context(Path(one).open("rb"))) for one in paths]
+            files = [(Path(source).name, opened.enter_context(Path(source).open("rb"))) for source in paths]
             return self._transport.upload(path, files, fields)
 
     @staticmethod
@@ -177,7 +177,7 @@ class DatasetsApi:
 
 
 def _as_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:
-    lines = (json.dumps(to_wire(dict(one)), allow_nan=False) for one in examples)
+    lines = (json.dumps(to_wire(dict(example)), allow_nan=False) for example in examples)
     return "examples.jsonl", "\n".join(lines).encode()
 
 

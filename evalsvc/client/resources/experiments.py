@@ -97,7 +97,7 @@ class StoredExperiments:
 
         For your own code use `client.eval` and `client.experiment`.
         """
-        said = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(one) for one in configs]}
+        said = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(config) for config in configs]}
         return self._experiment(self._transport.post(PATH, said))
 
     def start(self, experiment: Named) -> ExperimentRecord:
@@ -129,7 +129,7 @@ class StoredExperiments:
 
     def _control(self, experiment: Named, action: str, configs: Sequence[str]) -> Live:
         live = self.live(experiment)
-        wanted = [live.config(one).id for one in configs] if configs else "all"
+        wanted = [live.config(config).id for config in configs] if configs else "all"
         self._transport.post(f"{PATH}/{id_of(experiment)}/configs/{action}", {"config_ids": wanted})
         return self.live(experiment)
 
@@ -152,8 +152,10 @@ class StoredExperiments:
 
     def add_metrics(self, experiment: Named, evaluators: Evaluators) -> Sequence[Mapping[str, object]]:
         """Score the stored outputs with more metrics, running nothing; return all metrics and how far they are."""
-        entries = [build_evaluator_entry(one) for one in normalise_evaluators(evaluators)]
-        return self._api.add_metrics(id_of(experiment), [{"name": evaluator_label(one), **one} for one in entries])
+        entries = [build_evaluator_entry(evaluator) for evaluator in normalise_evaluators(evaluators)]
+        return self._api.add_metrics(
+            id_of(experiment), [{"name": evaluator_label(entry), **entry} for entry in entries]
+        )
 
     def results(
         self,
@@ -184,7 +186,7 @@ class StoredExperiments:
 
     def components(self, experiment: Named) -> dict[str, ComponentGaps]:
         """Return, by config, what components gain from perfect predecessors, and the bottleneck."""
-        return {one.config: one for one in self._api.components(id_of(experiment)).values()}
+        return {gaps.config: gaps for gaps in self._api.components(id_of(experiment)).values()}
 
     def aggregates(self, experiment: Named, by: str | Sequence[str], **options: Param) -> AggregateTable:
         """Return a metric by what `by` names: `metadata.topic` of the examples, `parameters.k` of the configs.
@@ -200,7 +202,11 @@ class StoredExperiments:
     ) -> AggregateTable:
         """Return a metric of up to 20 experiments in one table, or, `paired`, also their differences to the first."""
         names = [by] if isinstance(by, str) else [*by]
-        said: JsonObject = {"experiment_ids": [id_of(one) for one in experiments], "by": [*names], "paired": paired}
+        said: JsonObject = {
+            "experiment_ids": [id_of(experiment) for experiment in experiments],
+            "by": [*names],
+            "paired": paired,
+        }
         return AggregateTable.read(self._transport.post("/v1/aggregates", said | to_json_object(options)))
 
     def retry(
@@ -218,7 +224,7 @@ class StoredExperiments:
         said: JsonObject = {"what": what, **({"error_types": [*error_types]} if error_types else {})}
         if configs:
             live = self.live(experiment)
-            said["config_ids"] = [live.config(one).id for one in configs]
+            said["config_ids"] = [live.config(config).id for config in configs]
         return int(self._transport.post(f"{PATH}/{id_of(experiment)}/retry", said)["n_outputs"])  # type: ignore[arg-type]
 
     def report(self, experiment: Named, format: str = "md", *, n_examples: int | None = None) -> str:

@@ -91,22 +91,25 @@ class GateRecord(ServiceObject, Plottable):
         """Return what is plotted: the estimate of each rule."""
         return [
             DrawnInterval(
-                f"{one.metric} {one.kind} {one.limit:g}", one.estimate, one.lower, one.upper, str(one), str(i)
+                f"{rule.metric} {rule.kind} {rule.limit:g}", rule.estimate, rule.lower, rule.upper, str(rule), str(i)
             )
-            for i, one in enumerate(self.rules)
+            for i, rule in enumerate(self.rules)
         ]
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row a rule."""
-        return build_frame(one.cells() for one in self.rules)
+        return build_frame(rule.cells() for rule in self.rules)
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook: the rules with their intervals, and the examples that got worse."""
-        rows: list[list[Cell]] = [[one.outcome, span] for one, span in zip(self.rules, self.spans(), strict=True)]
+        rows: list[list[Cell]] = [[rule.outcome, span] for rule, span in zip(self.rules, self.spans(), strict=True)]
         caption = f"{self.name or 'Gate'}: {self.outcome}"
         drawn = render_table(("outcome", "rule"), rows, caption=caption, notes=[self.summary or "", *self.warnings])
-        columns = [*dict.fromkeys(name for one in self.regressions for name in one)]
-        worse = [["" if one.get(name) is None else str(one[name]) for name in columns] for one in self.regressions]
+        columns = [*dict.fromkeys(name for example in self.regressions for name in example)]
+        worse = [
+            ["" if example.get(name) is None else str(example[name]) for name in columns]
+            for example in self.regressions
+        ]
         return drawn + (render_table(columns, worse, caption="Worse than the baseline") if worse else "")
 
 
@@ -137,7 +140,7 @@ class GatesApi:
         """
         said = {"rules": to_json(list(rules)), **to_json_object(options)}
         said |= {
-            name: _side(one) for name, one in (("candidate", candidate), ("baseline", baseline)) if one is not None
+            name: _side(side) for name, side in (("candidate", candidate), ("baseline", baseline)) if side is not None
         }
         said |= {"history": to_json_object(history)} if history is not None else {}
         return GateRecord.read(self._transport.post(PATH, said)["gate"])

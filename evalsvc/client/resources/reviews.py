@@ -44,14 +44,18 @@ class ReviewRecord(ServiceObject, Plottable):
 
     def spans(self) -> list[DrawnInterval]:
         """Return the intervals to plot: the estimates from the answers."""
-        return [_estimate(one) for one in self.estimates]
+        return [_estimate(estimate) for estimate in self.estimates]
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook: how far it is, what was answered, and how far people agree."""
         done = f"{self.name}: {self.state}, {self.n_answered} of {self.n_items} answered, {self.n_pending} pending"
-        rows = [(span, str(one["reason"] or "")) for span, one in zip(self.spans(), self.estimates, strict=True)]
+        rows = [
+            (span, str(estimate["reason"] or "")) for span, estimate in zip(self.spans(), self.estimates, strict=True)
+        ]
         drawn = render_table(("answers", "why none"), rows, caption=done)
-        agreed = [(_alpha(one), str(one["krippendorff_alpha"]["reason"] or "")) for one in self.agreement]
+        agreed = [
+            (_alpha(agreement), str(agreement["krippendorff_alpha"]["reason"] or "")) for agreement in self.agreement
+        ]
         return drawn + (render_table(("agreement", "why none"), agreed) if agreed else "")
 
 
@@ -132,7 +136,7 @@ class ReviewsApi:
         `{"spans": …}`; `criteria` are ids, names or records, none for pairs. `options` are `n_answers`, `sample`,
         `seed`, `instructions` and the others of the API.
         """
-        asked = [id_of(one) for one in criteria]
+        asked = [id_of(criterion) for criterion in criteria]
         said: JsonObject = {"name": name, "items": to_json_object(items)}
         said |= {"criteria": [*asked]} if asked else {}
         return ReviewRecord.read(self._transport.post(PATH, said | to_json_object(options))["review"])
@@ -206,7 +210,7 @@ class ReviewsApi:
     def links(self, review: str | ReviewRecord) -> Sequence[LinkRecord]:
         """Return the links of a review, newest first, without their addresses."""
         answer: Any = self._transport.get(f"{PATH}/{id_of(review)}/links")
-        return [LinkRecord.read(one) for one in answer["links"]]
+        return [LinkRecord.read(link) for link in answer["links"]]
 
     def revoke_link(self, review: str | ReviewRecord, link: str | LinkRecord) -> None:
         """End a link; what its holder has answered stays."""

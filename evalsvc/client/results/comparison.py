@@ -96,9 +96,9 @@ class Comparison(Plottable):
     def _repr_html_(self) -> str:
         """Draw it in a notebook: the difference, and the examples that differ most."""
         drawn = render_table(("difference", "warnings"), [(self.spans()[0], ", ".join(self.warnings))])
-        examples = [_cells(one) for one in islice(self.raw["examples"], SHOWN)]
-        columns = [*dict.fromkeys(name for one in examples for name in one)]
-        rows = [["" if one.get(name) is None else str(one[name]) for name in columns] for one in examples]
+        examples = [_cells(example) for example in islice(self.raw["examples"], SHOWN)]
+        columns = [*dict.fromkeys(name for example in examples for name in example)]
+        rows = [["" if example.get(name) is None else str(example[name]) for name in columns] for example in examples]
         return drawn + (render_table(columns, rows) if rows else "")
 
     def to_dataframe(self) -> pandas.DataFrame:
@@ -119,7 +119,7 @@ def _cells(example: Mapping[str, Any]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in example.items():
         nested = value.items() if name in ("a", "b") and isinstance(value, Mapping) else ()
-        found |= {f"{name}.{key}": one for key, one in nested} or {name: value}
+        found |= {f"{name}.{key}": item for key, item in nested} or {name: value}
     return found
 
 

@@ -40,7 +40,7 @@ class OutputDiff:
     @property
     def n_equal(self) -> int:
         """Count the examples with the same output on both sides."""
-        return sum(one.is_equal for one in self.pairs)
+        return sum(pair.is_equal for pair in self.pairs)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -54,13 +54,13 @@ class OutputDiff:
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row an example."""
         facts = ("example_id", "input", "a", "b", "is_equal")
-        return build_frame({name: getattr(one, name) for name in facts} for one in self.pairs)
+        return build_frame({name: getattr(pair, name) for name in facts} for pair in self.pairs)
 
     def _repr_html_(self) -> str:
         """Draw the first twenty in a notebook."""
         rows = [
-            (one.example_id, *map(_short, (one.input, one.a, one.b)), "" if one.is_equal else "differs")
-            for one in self.pairs[:SHOWN]
+            (pair.example_id, *map(_short, (pair.input, pair.a, pair.b)), "" if pair.is_equal else "differs")
+            for pair in self.pairs[:SHOWN]
         ]
         more = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         return render_table(("example", "input", self.a, self.b, ""), rows, caption=str(self), notes=more)

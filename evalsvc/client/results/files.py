@@ -32,7 +32,7 @@ def read_result(source: Path) -> tuple[dict[str, Any], list[Row]]:
     if source.suffix not in (".json", ".jsonl"):
         raise ValueError(f"A result is loaded from .json or .jsonl, not from '{source.suffix}': a CSV has no types.")
     text = source.read_text(encoding="utf-8")
-    head, *rows = [json.loads(text)] if source.suffix == ".json" else [json.loads(one) for one in text.splitlines()]
+    head, *rows = [json.loads(text)] if source.suffix == ".json" else [json.loads(line) for line in text.splitlines()]
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise ValueError(f"{source} does not hold an evaluation result.")
     if head["version"] != VERSION:

@@ -114,15 +114,15 @@ class ComponentGaps(Plottable):
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: each gap, and zero."""
         return [
-            DrawnInterval(f"{one.component} {one.metric}", one.value, one.lower, one.upper, str(one), has_zero=True)
-            for one in self.gaps
+            DrawnInterval(f"{gap.component} {gap.metric}", gap.value, gap.lower, gap.upper, str(gap), has_zero=True)
+            for gap in self.gaps
         ]
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row a gap."""
-        return build_frame(one.cells() for one in self.gaps)
+        return build_frame(gap.cells() for gap in self.gaps)
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook."""
-        rows = [(span, ", ".join(one.replaced)) for span, one in zip(self.spans(), self.gaps, strict=True)]
+        rows = [(span, ", ".join(gap.replaced)) for span, gap in zip(self.spans(), self.gaps, strict=True)]
         return render_table(("gap", "replaced by what is expected"), rows, caption=f"{self.config}: {self.verdict}")

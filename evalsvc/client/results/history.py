@@ -62,7 +62,7 @@ class History(Plottable):
     @classmethod
     def read(cls, body: HistoryBody) -> History:
         """Read the answer of /v1/history."""
-        points = (HistoryPoint.read(one) for one in body["points"])
+        points = (HistoryPoint.read(point) for point in body["points"])
         return cls(
             evaluator=body["evaluator_id"],
             profile=body["profile_name"],
@@ -86,8 +86,12 @@ class History(Plottable):
     def _repr_html_(self) -> str:
         """Draw it in a notebook: the interval, and the newest scores."""
         caption = f"{self.evaluator} {self.profile}: {self.n_total} scores"
-        drawn = render_table(("interval", "of"), [(one, self._covers) for one in self.spans()], caption=caption)
-        points = [[one.created_at, f"{one.score:g}", _word(one.passed), one.source] for one in self.points[:SHOWN]]
+        drawn = render_table(
+            ("interval", "of"), [(interval, self._covers) for interval in self.spans()], caption=caption
+        )
+        points = [
+            [point.created_at, f"{point.score:g}", _word(point.passed), point.source] for point in self.points[:SHOWN]
+        ]
         return drawn + render_table(("at", "score", "passed", "from"), points)
 
     @property
@@ -96,7 +100,7 @@ class History(Plottable):
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row for each score of this page."""
-        return build_frame(asdict(one) for one in self.points)
+        return build_frame(asdict(point) for point in self.points)
 
 
 def _word(passed: bool | None) -> str:

@@ -138,7 +138,7 @@ class Live(Plottable):
             state=experiment["state"],
             # A plan with a limit runs only that many examples.
             n_examples=experiment.get("limit") or experiment["n_examples"],
-            configs=tuple(Standing.read(one) for one in body["configs"]),
+            configs=tuple(Standing.read(config) for config in body["configs"]),
             leader=body.get("leader"),
             decisions=tuple(body.get("decisions") or ()),
             leader_settled=body.get("leader_settled"),
@@ -148,40 +148,44 @@ class Live(Plottable):
 
     def config(self, wanted: str) -> Standing:
         """Return a config by name or id; KeyError when there is none."""
-        for one in self.configs:
-            if wanted in (one.id, one.name):
-                return one
+        for config in self.configs:
+            if wanted in (config.id, config.name):
+                return config
         raise KeyError(
-            f"The experiment has no config {wanted!r}; it has {', '.join(one.name for one in self.configs)}."
+            f"The experiment has no config {wanted!r}; it has {', '.join(config.name for config in self.configs)}."
         )
 
     def leaderboard(self, metric: str, *, higher_is_better: bool = True) -> list[Standing]:
         """Return the configs: the leader by the primary metric, then by this metric, those without an estimate last."""
-        known = [one for one in self.configs if metric in one.metrics and one.metrics[metric].value is not None]
+        known = [
+            config for config in self.configs if metric in config.metrics and config.metrics[metric].value is not None
+        ]
         known.sort(key=lambda one: one.metrics[metric].value or 0.0, reverse=higher_is_better)
         if metric == self.primary_metric:
             known.sort(key=lambda one: one.id != self.leader)
-        return known + [one for one in self.configs if one not in known]
+        return known + [config for config in self.configs if config not in known]
 
     @property
     def _ranked(self) -> list[Standing]:
-        metric = self.primary_metric or next((name for one in self.configs for name in one.metrics), "")
-        body: Mapping[str, Any] = next((one.metrics[metric].raw for one in self.configs if metric in one.metrics), {})
+        metric = self.primary_metric or next((name for config in self.configs for name in config.metrics), "")
+        body: Mapping[str, Any] = next(
+            (config.metrics[metric].raw for config in self.configs if metric in config.metrics), {}
+        )
         return self.leaderboard(metric, higher_is_better=body.get("higher_is_better") is not False)
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the primary metric of each config, the leader first."""
-        found = ((one, one.metrics.get(self.primary_metric or "")) for one in self._ranked)
-        return [metric.span(one.name) for one, metric in found if metric is not None]
+        found = ((config, config.metrics.get(self.primary_metric or "")) for config in self._ranked)
+        return [metric.span(config.name) for config, metric in found if metric is not None]
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row for each metric of each config, the leader's first."""
-        return build_frame(row for one in self._ranked for row in one.cells())
+        return build_frame(row for config in self._ranked for row in config.cells())
 
     def _repr_html_(self) -> str:
         """Draw the leaderboard in a notebook: a config a line, a metric a column, each on an axis of its own."""
-        names = [*dict.fromkeys(name for one in self.configs for name in one.metrics)]
-        rows = [self._row(one, names) for one in self._ranked]
+        names = [*dict.fromkeys(name for config in self.configs for name in config.metrics)]
+        rows = [self._row(config, names) for config in self._ranked]
         settled = {True: "", False: "; the leader may lead by chance", None: ""}[self.leader_settled]
         caption = f"{self.name}: {self.state}{settled if self.leader else ''}"
         columns = ("config", "state", "done", *names, "against the leader")

@@ -146,7 +146,7 @@ class Metric(Plottable):
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table."""
-        return {"metric": self.name, **{one: getattr(self, one) for one in COLUMNS[1:]}}
+        return {"metric": self.name, **{column: getattr(self, column) for column in COLUMNS[1:]}}
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook."""
@@ -168,7 +168,7 @@ class Metrics(dict[str, Metric], Plottable):
     @classmethod
     def read(cls, body: Mapping[str, MetricBody]) -> Metrics:
         """Read the metrics of a status response or of a saved file."""
-        return cls({name: Metric.read(name, one) for name, one in body.items()})
+        return cls({name: Metric.read(name, metric) for name, metric in body.items()})
 
     def as_wire(self) -> dict[str, MetricBody]:
         """Return them as JSON, by name."""
@@ -180,7 +180,7 @@ class Metrics(dict[str, Metric], Plottable):
 
     def placed(self, plan: Iterable[Mapping[str, Any]]) -> Metrics:
         """Return them with the component and the mode that a plan's metrics read."""
-        places = {one["name"]: one for one in plan if one.get("component") is not None}
+        places = {entry["name"]: entry for entry in plan if entry.get("component") is not None}
         return Metrics({name: _place(metric, places.get(name)) for name, metric in self.items()})
 
     @property

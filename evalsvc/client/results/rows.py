@@ -66,7 +66,7 @@ class RowSample:
     @classmethod
     def read(cls, body: Mapping[str, Any], output_of: Callable[[object], object] = from_json) -> RowSample:
         """Read a sample that the service has, or that was saved."""
-        values: dict[str, Any] = {one.name: body.get(one.name) for one in fields(cls)}
+        values: dict[str, Any] = {attribute.name: body.get(attribute.name) for attribute in fields(cls)}
         values["output"] = output_of(values["output"])
         return cls(**values)
 
@@ -112,13 +112,13 @@ class Row:
     def read(cls, body: Mapping[str, object]) -> Row:
         """Read what `as_wire` wrote."""
         values: dict[str, Any] = dict(body)
-        values["scores"] = {name: RowScore(**one) for name, one in values["scores"].items()}
+        values["scores"] = {name: RowScore(**score) for name, score in values["scores"].items()}
         for name in ("input", "expected", "output", "metadata", "isolated"):
             values[name] = from_json(values.get(name))
         if (samples := values.get("samples")) is not None:
-            values["samples"] = [RowSample.read(one) for one in samples]
+            values["samples"] = [RowSample.read(sample) for sample in samples]
         return cls(**values)
 
     def as_wire(self) -> JsonObject:
         """Return the row as JSON."""
-        return {one.name: to_json(getattr(self, one.name)) for one in fields(self)}
+        return {attribute.name: to_json(getattr(self, attribute.name)) for attribute in fields(self)}

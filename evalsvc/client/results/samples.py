@@ -65,7 +65,7 @@ class SampleResult:
         """Return it as table rows: one row per verdict, or one row with the problem."""
         facts = {"index": self.index, "http_status": self.status}
         problem = self.problem["detail"] if self.problem else None
-        return [{**facts, **one.cells()} for one in self.result or ()] or [{**facts, "problem": problem}]
+        return [{**facts, **verdict.cells()} for verdict in self.result or ()] or [{**facts, "problem": problem}]
 
 
 class SampleResults(list[SampleResult]):
@@ -73,15 +73,15 @@ class SampleResults(list[SampleResult]):
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row for each verdict of each sample."""
-        return build_frame(row for one in self for row in one.cells())
+        return build_frame(row for sample in self for row in sample.cells())
 
     def _repr_html_(self) -> str:
         """Draw the first fifty in a notebook."""
         rows: list[list[Cell]] = []
-        for one in self[:SHOWN]:
-            told = [one.problem["detail"]] if one.problem else []
-            rows += [[str(one.index), verdict.evaluator, verdict.told] for verdict in one.result or ()]
-            rows += [[str(one.index), "", text] for text in told]
+        for sample in self[:SHOWN]:
+            told = [sample.problem["detail"]] if sample.problem else []
+            rows += [[str(sample.index), verdict.evaluator, verdict.told] for verdict in sample.result or ()]
+            rows += [[str(sample.index), "", text] for text in told]
         more = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
-        passed = f"{sum(one.passed for one in self)} of {len(self)} pass everything"
+        passed = f"{sum(sample.passed for sample in self)} of {len(self)} pass everything"
         return render_table(("sample", "evaluator", "verdict"), rows, caption=passed, notes=more)

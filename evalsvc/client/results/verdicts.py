@@ -231,7 +231,7 @@ class EvaluateResult(Sequence[Verdict], Plottable):
     @classmethod
     def read(cls, body: EvaluateBody) -> EvaluateResult:
         """Read the answer of /v1/evaluate."""
-        return cls([Verdict.read(one) for one in body["results"]], body.get("id"), body.get("warnings") or ())
+        return cls([Verdict.read(verdict) for verdict in body["results"]], body.get("id"), body.get("warnings") or ())
 
     @property
     def passed(self) -> bool:
@@ -257,7 +257,7 @@ class EvaluateResult(Sequence[Verdict], Plottable):
         return iter(self.verdicts)
 
     def __repr__(self) -> str:
-        ignored = "".join(f"; {_format_warning(one)}" for one in self.warnings)
+        ignored = "".join(f"; {_format_warning(warning)}" for warning in self.warnings)
         return f"<EvaluateResult {', '.join(map(str, self))}{ignored}>"
 
     def _repr_html_(self) -> str:
@@ -296,4 +296,4 @@ def _format_scope(value: object) -> str:
     """Return a scope or a beginning in words."""
     if not isinstance(value, Mapping):
         return str(value)
-    return ", ".join(f"{name} {_format_scope(one)}" for name, one in value.items())
+    return ", ".join(f"{name} {_format_scope(item)}" for name, item in value.items())

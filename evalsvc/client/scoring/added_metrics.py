@@ -91,7 +91,7 @@ def _build_label(name: str | None, own_name: str, component: str | None) -> str:
 def _build_sample(rows: Sequence[Row], component: str) -> dict[str, str]:
     """Return where the service finds a component's part of outputs, and of expectations where they have one."""
     outputs = [part_of(row.output, component) for row in rows if row.is_ok]
-    expected = [one for row in rows if (one := part_of(row.expected, component)) is not None]
+    expected = [part for row in rows if (part := part_of(row.expected, component)) is not None]
     gold = {"gold": f"/expected{_pointer_step(component)}{_only_key_step(expected)}"} if expected else {}
     return {"output": f"/output{_pointer_step(component)}{_only_key_step(outputs)}"} | gold
 

@@ -43,18 +43,23 @@ def compute_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, lev
     answered = [row for row in rows if row.is_ok]
     try:
         found = _compute_values(name, metric, answered)
-        has_type = any(one.kind != "untyped" for one in found.values())
+        has_type = any(value.kind != "untyped" for value in found.values())
         singles = _compute_singly(name, metric, answered) if has_type else {}
     except Exception as exc:
         # The caller's own code: what it raises must not cost the rows that are there.
         return Metrics({name: _build_untyped(name, None, answered, rows, f"{type(exc).__name__}: {exc}")})
-    return Metrics({one: _build_metric(one, typed, singles.get(one), rows, level) for one, typed in found.items()})
+    return Metrics(
+        {
+            metric_name: _build_metric(metric_name, typed, singles.get(metric_name), rows, level)
+            for metric_name, typed in found.items()
+        }
+    )
 
 
 def rename_taken(found: Metrics, taken: Collection[str], prefix: str) -> Metrics:
     """Return the metrics by names that none of the others has: an estimate that is there is never written over."""
-    names = {one: f"{prefix}.{one}" if one in taken else one for one in found}
-    return Metrics({names[one]: replace(metric, name=names[one]) for one, metric in found.items()})
+    names = {key: f"{prefix}.{key}" if key in taken else key for key in found}
+    return Metrics({names[key]: replace(metric, name=names[key]) for key, metric in found.items()})
 
 
 def compute_for_example(metric: CustomMetric, value: object, output: object, expected: object) -> float:
@@ -137,9 +142,9 @@ def _compute_singly(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dic
     values: dict[str, list[float]] = {}
     for row in rows:
         alone = _combine_one(metric, row.input, row.output, row.expected)
-        for one, typed in _read_values(name, alone, metric.kind).items():
-            values.setdefault(one, []).append(typed.value)
-    return {one: found for one, found in values.items() if len(found) == len(rows)}
+        for key, typed in _read_values(name, alone, metric.kind).items():
+            values.setdefault(key, []).append(typed.value)
+    return {key: found for key, found in values.items() if len(found) == len(rows)}
 
 
 def _batches(rows: Sequence[Row], metric: CustomMetric) -> Iterator[dict[str, list[Any]]]:
@@ -158,10 +163,10 @@ def _combine(metric: CustomMetric, batches: Sequence[dict[str, list[Any]]]) -> A
 
 
 def _join_results(results: Sequence[Any]) -> Any:
-    if not all(isinstance(one, Mapping) for one in results):
+    if not all(isinstance(result, Mapping) for result in results):
         return list(results)
-    names = dict.fromkeys(name for one in results for name in one)
-    return {name: [one[name] for one in results if name in one] for name in names}
+    names = dict.fromkeys(name for result in results for name in result)
+    return {name: [result[name] for result in results if name in result] for name in names}
 
 
 def _read_values(name: str, result: Any, kind: str) -> dict[str, TypedValue]:
@@ -169,7 +174,7 @@ def _read_values(name: str, result: Any, kind: str) -> dict[str, TypedValue]:
         return {name: _read_value(result, kind)}
     if "value" in result:
         return {name: _read_value(result, kind)}
-    return {str(one): _read_value(value, kind) for one, value in result.items()}
+    return {str(key): _read_value(value, kind) for key, value in result.items()}
 
 
 def _read_value(result: Any, kind: str) -> TypedValue:

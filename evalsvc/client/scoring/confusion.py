@@ -66,7 +66,7 @@ class Confusion(Plottable):
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: accuracy and mean F1, and the recall of each class."""
-        recalls = [one.recall.span(f"recall of {one.label}") for one in self.classes]
+        recalls = [class_metrics.recall.span(f"recall of {class_metrics.label}") for class_metrics in self.classes]
         return [self.accuracy.span(), self.macro_f1.span(), *recalls]
 
     def to_dataframe(self) -> pandas.DataFrame:
@@ -81,13 +81,17 @@ class Confusion(Plottable):
         pairs = zip(self.labels, self.matrix, strict=False)
         matrix = [[label, *map(str, counts)] for label, counts in pairs]
         classes: list[list[Cell]] = [
-            [one.label, *(share.span() for share in (one.precision, one.recall, one.f1))] for one in self.classes
+            [
+                class_metrics.label,
+                *(share.span() for share in (class_metrics.precision, class_metrics.recall, class_metrics.f1)),
+            ]
+            for class_metrics in self.classes
         ]
         caption = f"{self.n} of {self.N}, {self.n_error} failed, {self.n_na} without an expectation"
         return (
             render_table(("expected, and what was said", *self.labels), matrix, caption=caption)
             + render_table(("class", "precision", "recall", "F1"), classes)
-            + Metrics({one.name: one for one in (self.accuracy, self.macro_f1)}).drawn()
+            + Metrics({metric.name: metric for metric in (self.accuracy, self.macro_f1)}).drawn()
         )
 
 
@@ -118,7 +122,9 @@ def count_confusion(
         labels=labels,
         matrix=[[counts[gold, found] for found in labels] for gold in labels],
         classes=[_label_shares(label, counts, len(rows), level) for label in labels],
-        accuracy=_estimate_share("accuracy", sum(counts[one, one] for one in labels), len(known), len(rows), level),
+        accuracy=_estimate_share(
+            "accuracy", sum(counts[label, label] for label in labels), len(known), len(rows), level
+        ),
         macro_f1=_estimate_macro_f1(known, golds, len(rows), level, seed),
         n=len(known),
         N=len(rows),
@@ -142,7 +148,7 @@ def _read_label(value: object, ignore_case: bool) -> str | None:
 def _label_shares(label: str, counts: Counter[tuple[str, str]], n_total: int, level: float) -> LabelShares:
     hits = counts[label, label]
     actual = sum(n for (gold, _), n in counts.items() if gold == label)
-    n_predicted = sum(n for (_, one), n in counts.items() if one == label)
+    n_predicted = sum(n for (_, prediction), n in counts.items() if prediction == label)
     return LabelShares(
         label,
         actual,
@@ -200,7 +206,7 @@ def _estimate_macro_f1(
 def _mean_f1(counts: Counter[tuple[str, str]]) -> float:
     """Return the mean F1 over the classes that occur among the actual labels."""
     actual, predicted = Counter[str](), Counter[str]()
-    for (gold, one), n in counts.items():
+    for (gold, prediction), n in counts.items():
         actual[gold] += n
-        predicted[one] += n
+        predicted[prediction] += n
     return statistics.fmean(2 * counts[label, label] / (n + predicted[label]) for label, n in actual.items())

@@ -43,6 +43,6 @@ def default_evaluators(
 def _find_judge(transport: Transport) -> str | None:
     """Return the name of the connection that judges use unless a profile overrides it."""
     connections = cast("list[ConnectionBody]", transport.get("/v1/connections")["connections"])
-    marked = [one for one in connections if one["is_default"]]
-    chosen = [one for one in marked or connections if one["is_enabled"]]
+    marked = [connection for connection in connections if connection["is_default"]]
+    chosen = [connection for connection in marked or connections if connection["is_enabled"]]
     return chosen[0]["name"] if len(chosen) == 1 else None

@@ -141,17 +141,17 @@ class EvaluationResult(Plottable):
             raise ValueError("`name` names one metric; give one, or leave the name out.")
         found = Metrics()
         run = self._stored_run(client or self.client)
-        for one in wanted:
-            if isinstance(one, CustomMetric) and one.compute is not None:
-                label = str(name or getattr(one.compute, "__name__", "metric"))
-                self._keep(found, compute_metrics(label, one, self.rows, level=level))
+        for entry in wanted:
+            if isinstance(entry, CustomMetric) and entry.compute is not None:
+                label = str(name or getattr(entry.compute, "__name__", "metric"))
+                self._keep(found, compute_metrics(label, entry, self.rows, level=level))
             elif run is not None:
-                metric = add_metric(run, self.rows, one, taken=self.metrics, name=name, component=component)
+                metric = add_metric(run, self.rows, entry, taken=self.metrics, name=name, component=component)
                 self.metrics[metric.name] = found[metric.name] = metric
             else:
                 metric = score_rows(
                     self.rows,
-                    one,
+                    entry,
                     name=name,
                     component=component,
                     client=client or self.client,

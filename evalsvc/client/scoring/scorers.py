@@ -91,14 +91,14 @@ def build_plan_metrics(
 ) -> list[dict[str, object]]:
     """Return a plan's metrics; with neither evaluators nor scorers, the latency, so that something is estimated."""
     wanted = [
-        {"name": one, **build_evaluator_entry(one)} if isinstance(one, str) else dict(one)
-        for one in normalise_evaluators(evaluators)
+        {"name": evaluator, **build_evaluator_entry(evaluator)} if isinstance(evaluator, str) else dict(evaluator)
+        for evaluator in normalise_evaluators(evaluators)
     ]
-    for one in wanted:
-        one.setdefault("name", evaluator_label(one))
+    for entry in wanted:
+        entry.setdefault("name", evaluator_label(entry))
     own = {name: build_scorer(scorer) for name, scorer in (metrics or {}).items()}
-    wanted += [one.as_wire(name) for name, one in own.items() if not is_computed_at_end(one)]
-    names = [str(one["name"]) for one in wanted]
+    wanted += [scorer.as_wire(name) for name, scorer in own.items() if not is_computed_at_end(scorer)]
+    names = [str(entry["name"]) for entry in wanted]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"Metrics need different names; {', '.join(doubled)} is there more than once.")
     return wanted or [{"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}]

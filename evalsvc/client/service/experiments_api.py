@@ -53,9 +53,9 @@ class ExperimentsApi:
         return cast("dict[str, Any]", self.transport.upload(path, [file], fields))
 
     def _dataset_named(self, name: str) -> str:
-        for one in self.transport.pages_by_offset("/v1/datasets", "datasets"):
-            if one["name"] == name:
-                return str(one["id"])
+        for dataset in self.transport.pages_by_offset("/v1/datasets", "datasets"):
+            if dataset["name"] == name:
+                return str(dataset["id"])
         raise NotFoundError(f"Dataset {name!r} was there a moment ago and is gone.", code="not_found", status=404)
 
     def examples(self, dataset_id: str, version: int) -> dict[str, ExampleBody]:
@@ -122,7 +122,7 @@ class ExperimentsApi:
     def components(self, experiment_id: str) -> dict[str, ComponentGaps]:
         """Return what components gain from perfect predecessors, by config id."""
         answer: dict[str, Any] = self.transport.get(f"/v1/experiments/{experiment_id}/components")
-        return {one["config_id"]: ComponentGaps.read(one, answer["level"]) for one in answer["configs"]}
+        return {config["config_id"]: ComponentGaps.read(config, answer["level"]) for config in answer["configs"]}
 
     def confusion(self, experiment_id: str, params: Params) -> dict[str, Any]:
         """Return the confusion matrix of a config's labels."""

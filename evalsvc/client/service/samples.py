@@ -29,7 +29,9 @@ def build_fields(fields: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of a sample or a batch under their API names, without those that are None."""
     said = {NAMES.get(name, name): value for name, value in fields.items() if value is not None}
     if "evaluators" in said:
-        said["evaluators"] = [build_evaluator_entry(one) for one in normalise_evaluators(said["evaluators"])]  # type: ignore[arg-type]
+        said["evaluators"] = [
+            build_evaluator_entry(evaluator) for evaluator in normalise_evaluators(said["evaluators"])
+        ]  # type: ignore[arg-type]
     return {name: _as_list(value) for name, value in said.items()}
 
 

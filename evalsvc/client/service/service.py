@@ -111,7 +111,7 @@ class Service:
             "tags": dict(tags) if tags is not None else None,
         }
         body = {name: value for name, value in sample.items() if value is not None} | fields
-        body["evaluators"] = [build_evaluator_entry(one) for one in normalise_evaluators(evaluators)]
+        body["evaluators"] = [build_evaluator_entry(evaluator) for evaluator in normalise_evaluators(evaluators)]
         content = json.dumps(body, allow_nan=False).encode()
         deadline = time.monotonic() + (self._timeout if wait is None else wait)
         result, pause = self._ask("POST", "/v1/evaluate", deadline, content)

@@ -87,17 +87,17 @@ class AggregateTable(ServiceObject, Plottable):
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the estimate of each row, on one axis."""
-        return [DrawnInterval(one.name, one.value, one.lower, one.upper, str(one)) for one in self.rows]
+        return [DrawnInterval(row.name, row.value, row.lower, row.upper, str(row)) for row in self.rows]
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row for each group, ready to be plotted against the grouping names."""
-        return build_frame(one.cells() for one in self.rows)
+        return build_frame(row.cells() for row in self.rows)
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook."""
         rows: list[list[Cell]] = [
-            [span, str(one.n_error), str(one.n_na), ", ".join(one.warnings)]
-            for span, one in zip(self.spans(), self.rows, strict=True)
+            [span, str(row.n_error), str(row.n_na), ", ".join(row.warnings)]
+            for span, row in zip(self.spans(), self.rows, strict=True)
         ]
         columns = (self.metric, "failed", "not applicable", "warnings")
         return render_table(columns, rows, caption=f"{self.metric}, {self._holds}")

@@ -35,7 +35,7 @@ class DrawnInterval:
     @property
     def ends(self) -> list[float]:
         """The numbers that have to be on the axis."""
-        known = [one for one in (self.value, self.lower, self.upper) if one is not None]
+        known = [number for number in (self.value, self.lower, self.upper) if number is not None]
         return [*known, 0.0] if self.has_zero and known else known
 
 
@@ -61,9 +61,9 @@ def render_table(
 ) -> str:
     """Draw a table of texts and intervals as HTML for a notebook, with notes below."""
     lines = [*rows]
-    axes = _find_axes(one for line in lines for one in line if isinstance(one, DrawnInterval))
+    axes = _find_axes(cell for line in lines for cell in line if isinstance(cell, DrawnInterval))
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(_render_cell(one, axes) for one in line)}</tr>" for line in lines)
+    body = "".join(f"<tr>{''.join(_render_cell(cell, axes) for cell in line)}</tr>" for line in lines)
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     below = "".join(f"<p>{html.escape(note)}</p>" for note in notes if note)
     return f"<table>{title}<tr>{head}</tr>{body}</table>{below}"

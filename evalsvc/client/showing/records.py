@@ -27,12 +27,12 @@ class ServiceObject:
     def read(cls, body: object) -> Self:
         """Build the object from a response. Members that this version does not know are in `raw`."""
         answer = cast("dict[str, Any]", body)
-        known = {one.name for one in fields(cls)} - {"raw"}
+        known = {member.name for member in fields(cls)} - {"raw"}
         return cls(**{name: value for name, value in answer.items() if name in known}, raw=answer)
 
     def cells(self) -> dict[str, object]:
         """Return its members as the cells of a row."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "raw"}
+        return {member.name: getattr(self, member.name) for member in fields(self) if member.name != "raw"}
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook, a member a line."""
@@ -58,13 +58,13 @@ class Listing(Generic[RecordT]):
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Read them all, a row each."""
-        return build_frame(one.cells() for one in self)
+        return build_frame(record.cells() for record in self)
 
     def _repr_html_(self) -> str:
         """Draw the first twenty in a notebook."""
-        found = [one.cells() for one in islice(self, SHOWN + 1)]
+        found = [record.cells() for record in islice(self, SHOWN + 1)]
         columns = list(found[0]) if found else ["nothing"]
-        rows = [["" if one[name] is None else str(one[name]) for name in columns] for one in found[:SHOWN]]
+        rows = [["" if record[name] is None else str(record[name]) for name in columns] for record in found[:SHOWN]]
         return render_table(columns, rows, notes=["… and more"] if len(found) > SHOWN else [])
 
 

@@ -47,7 +47,9 @@ def samples_of(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[
     for row in rows:
         pair = (outputs.get(row.first_output_id), outputs.get(row.second_output_id))
         if pair[0] is not None and pair[1] is not None and row.pos in examples:
-            first, second = (map_sample(examples[row.pos], one.output or {}, plan.sample).sample for one in pair if one)
+            first, second = (
+                map_sample(examples[row.pos], output.output or {}, plan.sample).sample for output in pair if output
+            )
             # A question has one set of contexts: where the plan reads them from outputs, those of the first config.
             found[row.pk] = replace(first, baseline_output=second.output)
     return found

@@ -91,10 +91,10 @@ def picks_of_review(comparison: OutputComparison) -> list[Pick]:
     rows = ReviewItem.objects.filter(review_id=comparison.judge["review"], example_pos__isnull=False)
     found = rows.order_by("position").values_list("config_id", "other_config_id", "example_pos")
     picks = []
-    for one, other, pos in found:
-        if one not in place or other not in place or pos is None:
+    for first_config, other, pos in found:
+        if first_config not in place or other not in place or pos is None:
             continue
-        first, second = sorted((one, other), key=place.__getitem__)
+        first, second = sorted((first_config, other), key=place.__getitem__)
         if comparison.design != OutputComparison.Design.BASELINE or first == comparison.configs[0]:
             picks.append((first, second, pos))
     return picks

@@ -105,13 +105,13 @@ def histogram_of_counts(title: str, counts: Sequence[int], low: float, high: flo
 def ranges(title: str, label: str, found: Sequence[Ranged], *, zero: bool = False, says: str = "",
            low: float | None = None, high: float | None = None) -> SafeString:  # fmt: skip
     """Return intervals one below the other on one scale, each under its name."""
-    ends = [end for one in found for end in (one.value, one.lower, one.upper)]
+    ends = [end for bar in found for end in (bar.value, bar.lower, bar.upper)]
     x = placed_axis(Axis(label, low=low, high=high), [*ends, 0.0 if zero else None])
     height = ROW * len(found) + FLOOR
     parts = [*_scale(x, height, zero)]
-    for i, one in enumerate(found):
-        parts.extend(_ranged(x, i, one))
-    rows = [(one.name, number_text(one.value), _said(one), "—" if one.n is None else str(one.n)) for one in found]
+    for i, bar in enumerate(found):
+        parts.extend(_ranged(x, i, bar))
+    rows = [(bar.name, number_text(bar.value), _said(bar), "—" if bar.n is None else str(bar.n)) for bar in found]
     area = picture(*parts, height=height, title=title, says=says or label)
     return figure(title, area, says=says, head=("", label, "Interval", "n"), rows=rows)
 

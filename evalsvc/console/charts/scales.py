@@ -110,7 +110,10 @@ def round_ticks(low: float, high: float, n: int = 5) -> list[float]:
 
 def time_ticks(low: float, high: float, n: int = 5) -> list[tuple[float, str]]:
     """Return round times of UTC and how they are written, by the distance between them."""
-    step = next((one for one in STEPS_OF_TIME if (high - low) / one <= n), math.ceil((high - low) / n / 864e5) * 864e5)
+    step = next(
+        (candidate for candidate in STEPS_OF_TIME if (high - low) / candidate <= n),
+        math.ceil((high - low) / n / 864e5) * 864e5,
+    )
     form = "%H:%M" if step < 86400 else "%d %b" if high - low < 300 * 86400 else "%b %Y"
     first = math.ceil(low / step)
     moments = [i * step for i in range(first, math.floor(high / step) + 1)] or [low]

@@ -30,6 +30,6 @@ def example_of(request: Any, expected: str | None) -> dict[str, Any]:
         "id": f"sample-{request.id}",
         "input": sample.input if sample.input is not None else "",
         "expected": expected,
-        "contexts": None if sample.contexts is None else [passage_json(one) for one in sample.contexts],
+        "contexts": None if sample.contexts is None else [passage_json(context) for context in sample.contexts],
         "metadata": {name: value for name, value in metadata.items() if value is not None},
     }

@@ -43,11 +43,11 @@ def marks_of(spans: object, extra: object, *, passed: bool | None) -> list[TextM
 def _around(pair: tuple[int, int], named: Sequence[TextMark]) -> Iterator[tuple[int, int]]:
     """Yield what of a span no named place covers: what has a name is shown by it."""
     start, end = pair
-    for one in sorted(named, key=lambda mark: mark.start):
-        if one.start < end and one.end > start:
-            if start < one.start:
-                yield start, one.start
-            start = max(start, one.end)
+    for mark in sorted(named, key=lambda mark: mark.start):
+        if mark.start < end and mark.end > start:
+            if start < mark.start:
+                yield start, mark.start
+            start = max(start, mark.end)
     if start < end:
         yield start, end
 
@@ -75,7 +75,7 @@ def _pairs(spans: object) -> list[tuple[int, int]]:
 
 
 def _is_pair(pair: object) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(type(one) is int and one >= 0 for one in pair)
+    return isinstance(pair, list) and len(pair) == 2 and all(type(bound) is int and bound >= 0 for bound in pair)
 
 
 def marked_text(text: str | None, marks: Sequence[TextMark] = ()) -> SafeString:
@@ -84,10 +84,10 @@ def marked_text(text: str | None, marks: Sequence[TextMark] = ()) -> SafeString:
         return element("p", "Not sent.", class_="quiet")
     parts: list[SafeString] = []
     at, shown = 0, text[:MAX_SHOWN]
-    for one in sorted(marks, key=lambda mark: (mark.start, -mark.end))[:MAX_MARKS]:
-        start, end = one.start, min(one.end, len(shown))
+    for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end))[:MAX_MARKS]:
+        start, end = mark.start, min(mark.end, len(shown))
         if at <= start < end:
-            parts += [shown_literally(shown[at:start]), _marked(shown[start:end], one)]
+            parts += [shown_literally(shown[at:start]), _marked(shown[start:end], mark)]
             at = end
     parts.append(shown_literally(shown[at:]))
     cut = f"First {MAX_SHOWN:,} of {len(text):,} characters; the API has the rest." if len(text) > MAX_SHOWN else None

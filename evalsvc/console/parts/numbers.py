@@ -70,7 +70,7 @@ class Number:
             said.append(COVERS.get(self.covers, self.covers.replace("_", " ")))
         if self.method and self.method != "none":
             said.append(self.method.replace("_", " "))
-        return [*said, *(one for one in (self.missing, self.left_out, self.aside) if one)]
+        return [*said, *(part for part in (self.missing, self.left_out, self.aside) if part)]
 
 
 def number_of(row: Mapping[str, Any], *, value: str = "value", **more: Any) -> Number:

@@ -12,7 +12,7 @@ from evalsvc.evaluations.ingest.labels import PREFIX
 
 def scorer_names(account: Account, evaluator_ids: Iterable[str]) -> Mapping[str, str]:
     """Return the names of scorers that differ from their ids. Without labels no query is made."""
-    asked = {one for text in evaluator_ids if (one := question_id(text))}
+    asked = {criteria_id for text in evaluator_ids if (criteria_id := question_id(text))}
     if not asked:
         return {}
     found = list_criteria(account=account).filter(pk__in=asked).values_list("pk", "name")

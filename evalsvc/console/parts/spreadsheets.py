@@ -21,5 +21,5 @@ def csv_answer(name: str, lines: Iterable[Sequence[object]]) -> HttpResponse:
 def csv_line(cells: Sequence[object]) -> bytes:
     """Return a line of CSV."""
     line = io.StringIO()
-    csv.writer(line).writerow([guarded(one) if isinstance(one, str) else one for one in cells])
+    csv.writer(line).writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
     return line.getvalue().encode("utf-8", "replace")

@@ -203,7 +203,7 @@ def dataset_out(dataset: Dataset, version: DatasetVersion, *, with_schemas: bool
 def change_out(change: Change) -> ChangeOut:
     """Return an example that differs."""
     kind = "added" if change.before is None else "removed" if change.after is None else "changed"
-    before, after = (example_out(one) if one else None for one in (change.before, change.after))
+    before, after = (example_out(example) if example else None for example in (change.before, change.after))
     return ChangeOut(change=kind, id=change.key, before=before, after=after)
 
 

@@ -63,7 +63,7 @@ class Archive:
 
     def __init__(self, archive: zipfile.ZipFile, budget: Budget) -> None:
         self.archive, self.budget = archive, budget
-        self.members = {one.filename: one for one in archive.infolist() if not one.is_dir()}
+        self.members = {info.filename: info for info in archive.infolist() if not info.is_dir()}
         for name in self.members:
             if name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/"):
                 raise refuse(f"The archive holds a path that leaves it: {name[:100]!r}.")

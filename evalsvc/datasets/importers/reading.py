@@ -118,7 +118,7 @@ def first_cells(head: bytes) -> list[str]:
     return [cell.strip().strip('"').removesuffix(JSON_SUFFIX) for cell in cells]
 
 
-UPLOADED = tuple(one.value for one in Format if one != Format.JSON)
+UPLOADED = tuple(member.value for member in Format if member != Format.JSON)
 
 
 class Files:

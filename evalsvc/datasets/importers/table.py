@@ -57,7 +57,7 @@ def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocatio
 def delimiter_of(header: str) -> str:
     """Return the separator of the header: a comma if it contains one, else a semicolon or a tab."""
     unquoted = "".join(header.split('"')[::2])
-    return next((one for one in DELIMITERS if one in unquoted), ",")
+    return next((delimiter for delimiter in DELIMITERS if delimiter in unquoted), ",")
 
 
 def check_header(location: SourceLocation, cells: list[str], refusals: Refusals) -> list[str]:

@@ -119,15 +119,15 @@ def capture_together(wanted: Sequence[Capture]) -> list[Captured]:
     # What is of one account is read, and written, in one statement.
     order = sorted(range(len(wanted)), key=lambda i: wanted[i].account_id)
     captured = _capture_batch([wanted[i] for i in order])
-    return [one for _, one in sorted(zip(order, captured, strict=True), key=lambda pair: pair[0])]
+    return [result for _, result in sorted(zip(order, captured, strict=True), key=lambda pair: pair[0])]
 
 
 def _capture_batch(wanted: Sequence[Capture]) -> list[Captured]:
     """Write requests in the order of their accounts."""
-    reads = list(dict.fromkeys(read for one in wanted for read in one.reads))
+    reads = list(dict.fromkeys(read for item in wanted for read in item.reads))
     known = [remembered(account_id, epoch, [pair])[0] for account_id, epoch, pair in reads]
     values = [
-        f"[{','.join(one.as_json() for one in wanted)}]",
+        f"[{','.join(item.as_json() for item in wanted)}]",
         [account_id for account_id, _, _ in reads],
         *split([pair for _, _, pair in reads]),
         [history.snapshot if history else None for history in known],
@@ -142,10 +142,10 @@ def _capture_batch(wanted: Sequence[Capture]) -> list[Captured]:
         Captured(
             request_id,
             at,
-            [next(ids) for _ in range(one.n_evaluations)],
-            [histories[one.account_id, one.epoch, pair] if pair else None for pair in one.pairs],
+            [next(ids) for _ in range(item.n_evaluations)],
+            [histories[item.account_id, item.epoch, pair] if pair else None for pair in item.pairs],
         )
-        for one, request_id, at in zip(wanted, request_ids, created_at, strict=True)
+        for item, request_id, at in zip(wanted, request_ids, created_at, strict=True)
     ]
 
 

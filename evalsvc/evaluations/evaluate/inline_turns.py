@@ -68,7 +68,7 @@ class InlineTurns:
         finally:
             self._n_waiting -= 1
         now = time.monotonic()
-        self._busy_until = {one: until for one, until in self._busy_until.items() if until > now}
+        self._busy_until = {account: until for account, until in self._busy_until.items() if until > now}
         self._busy_until[account_id] = now + BUSY_SECONDS
         return False
 

@@ -128,7 +128,7 @@ class ReplyBox:
         """
         now = time.monotonic()
         with self._lock:
-            self._looked_at = {one: at for one, at in self._looked_at.items() if now - at < seconds}
+            self._looked_at = {account: at for account, at in self._looked_at.items() if now - at < seconds}
             if account_id in self._looked_at:
                 return []
             self._looked_at[account_id] = now

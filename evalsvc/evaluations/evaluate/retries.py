@@ -125,7 +125,7 @@ def find_many_retried(
 ) -> list[RepeatOf | None]:
     """Return for each (fingerprint, number of results, evidence) what `find_retried` would, in one message."""
     oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
-    values = [[one[0] for one in asked], [one[1] for one in asked], [one[2] for one in asked], account_id, oldest]
+    values = [[call[0] for call in asked], [call[1] for call in asked], [call[2] for call in asked], account_id, oldest]
     with connection.wrap_database_errors:
         rows = raw_connection().execute(FIND_MANY, values, prepare=True).fetchall()
     found = {place: RepeatOf(request_id, try_again) for place, request_id, try_again in rows}

@@ -119,7 +119,7 @@ class StoredRequest:
     @property
     def pending(self) -> list[Evaluation]:
         """Return the evaluations without a verdict."""
-        return [one for one in self.evaluations if one.status == Evaluation.Status.PENDING]
+        return [evaluation for evaluation in self.evaluations if evaluation.status == Evaluation.Status.PENDING]
 
 
 def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, list[dict[str, object]]]:

@@ -61,8 +61,10 @@ def _placements(
     account: Account, asked: Sequence[PlacementRequest]
 ) -> dict[PlacementRequest, Placement | list[tuple[str, str]]]:
     """Find each placement, or what is wrong with it; new names are made in the order in which calls make theirs."""
-    found = {one: _placement(account, one) for one in sorted(asked, key=lambda one: one.project_name or "")}
-    for app in sorted({one.app for one in found.values() if isinstance(one, Placement) and one.app}):
+    found = {request: _placement(account, request) for request in sorted(asked, key=lambda one: one.project_name or "")}
+    for app in sorted(
+        {placement.app for placement in found.values() if isinstance(placement, Placement) and placement.app}
+    ):
         remember_app(account.pk, app)
     return found
 

@@ -104,4 +104,4 @@ class FailureCount:
 def added(many: Iterable[DayCounts]) -> DayCounts:
     """Return the sum."""
     rows = list(many)
-    return DayCounts(*(sum(getattr(row, one.name) for row in rows) for one in fields(DayCounts)))
+    return DayCounts(*(sum(getattr(row, attribute.name) for row in rows) for attribute in fields(DayCounts)))

@@ -69,7 +69,7 @@ def _rates(rows: Iterable[_Row], days: DayRange) -> list[PassRate]:
     found = [
         PassRate(
             *key,
-            added(one for many in by_day.values() for one in many),
+            added(counts for many in by_day.values() for counts in many),
             tuple(added(by_day[day]) if day in by_day else NONE for day in days.days),
         )
         for key, by_day in series.items()

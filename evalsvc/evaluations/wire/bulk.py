@@ -41,7 +41,7 @@ class SentBatch:
             own = _object.decode(sample)
         except msgspec.ValidationError:
             raise Invalid(FieldError("", "A sample is a JSON object.")) from None
-        replaced = {name for one in own for name in ALTERNATIVES.get(one, ())}
+        replaced = {name for key in own for name in ALTERNATIVES.get(key, ())}
         kept = {name: value for name, value in self.shared.items() if name not in replaced}
         return msgspec.json.encode({**kept, **own})
 

@@ -112,7 +112,7 @@ def fields_in(raw: InputSpellings) -> Fields:
 def pointer_of(raw: InputSpellings, name: str) -> str:
     """Return where the request has a field of the sample: the spelling that counts, or the newest when none came."""
     spellings = SPELLINGS[name]
-    return "/" + next((one for one in spellings if getattr(raw, one) is not None), spellings[0])
+    return "/" + next((spelling for spelling in spellings if getattr(raw, spelling) is not None), spellings[0])
 
 
 def input_columns(sample: Sample) -> dict[str, Any]:
@@ -214,8 +214,12 @@ def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, objec
 def attachments_of(sent: Sequence[Attachment]) -> list[dict[str, str]]:
     """Return the attachments with their usage types, which default to the input."""
     return [
-        {"url": one.url, "media_type": one.media_type, "usage_type": one.usage_type or "evaluated_model_input"}
-        for one in sent
+        {
+            "url": attachment.url,
+            "media_type": attachment.media_type,
+            "usage_type": attachment.usage_type or "evaluated_model_input",
+        }
+        for attachment in sent
     ]
 
 
@@ -288,6 +292,6 @@ def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}
     names |= {field: name for name, field in LISTS.items()} | {Field.BASELINE: "baseline_output"}
     names[Field.GOLD] = (
-        "gold" if first_spelling(*(getattr(raw, one) for one in SPELLINGS["gold"])) is not None else "golds"
+        "gold" if first_spelling(*(getattr(raw, spelling) for spelling in SPELLINGS["gold"])) is not None else "golds"
     )
     return [FieldError(pointer_of(raw, names[field]), unread.why) for field, unread in sample.unread.items()]

@@ -86,10 +86,10 @@ def read_ask(value: object, pointer: str) -> tuple[IntervalAsk, Errors]:
     errors = [*_unknown(value, MEMBERS, pointer)]
     ask = IntervalAsk(strategy="full-history")
     for name, read in READERS.items():
-        if (one := value.get(name)) is None:
+        if (member := value.get(name)) is None:
             continue
         try:
-            ask = replace(ask, **{FIELDS.get(name, name): read(one)})
+            ask = replace(ask, **{FIELDS.get(name, name): read(member)})
         except NotThis as exc:
             errors.append(FieldError(f"{pointer}/{name}{exc.pointer}", exc.detail))
     return ask, errors
@@ -195,8 +195,8 @@ def _scope(value: Any) -> tuple[str, Any] | None:
         raise NotThis(error.detail, error.pointer)
     if len(value) != 1:
         raise NotThis("Exactly one of app, project, experiment, tags.")
-    ((kind, one),) = value.items()
-    return kind, _tags(one) if kind == "tags" else _named(kind, one)
+    ((kind, scope_value),) = value.items()
+    return kind, _tags(scope_value) if kind == "tags" else _named(kind, scope_value)
 
 
 def _named(kind: str, value: Any) -> str:
@@ -209,8 +209,8 @@ def _named(kind: str, value: Any) -> str:
 def _tags(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MAX_TAGS:
         raise NotThis(f"An object of 1 to {MAX_TAGS} tags.", "/tags")
-    for key, one in value.items():
-        if not isinstance(one, str) or "\x00" in f"{key}{one}":
+    for key, tag_value in value.items():
+        if not isinstance(tag_value, str) or "\x00" in f"{key}{tag_value}":
             raise NotThis("A tag's value is text.", f"/tags/{escape(str(key))}")
     return dict(value)
 

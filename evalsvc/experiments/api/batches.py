@@ -54,7 +54,7 @@ def batch_out(plan: ExperimentPlan) -> dict[str, Any]:
     """Return the scores of a batch, in the order of its rows, and its estimates."""
     (config,) = live_view(plan)["configs"]
     rows = rows_out(list(Output.objects.filter(experiment_id=plan.pk).order_by("example_id")), plan=plan)
-    n_pending = sum(one.n_pending for one in progress_of(plan).values())
+    n_pending = sum(progress.n_pending for progress in progress_of(plan).values())
     return {
         "experiment_id": str(plan.pk),
         "config_id": config["id"],

@@ -98,7 +98,7 @@ class OutputsView(AccountView):
         recorded = standing.posted.recorded
         answer = {
             "accepted": recorded.accepted,
-            "bad_outputs": [asdict(one) for one in standing.posted.bad_outputs],
+            "bad_outputs": [asdict(bad_output) for bad_output in standing.posted.bad_outputs],
             "is_held": recorded.is_held,
             "state": standing.config.state,
             "epoch": standing.config.epoch,

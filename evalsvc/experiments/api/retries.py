@@ -34,7 +34,7 @@ class RetryIn(Strict):
 
     def validate_config_ids(self, value: list[Any] | None) -> list[int] | None:
         """Return the ids, each once."""
-        return None if value is None else list(dict.fromkeys(read_digits(one) for one in value))
+        return None if value is None else list(dict.fromkeys(read_digits(config_id) for config_id in value))
 
 
 class RetryView(AccountView):

@@ -47,7 +47,7 @@ class ManyAggregatesIn(Strict):
 
     def validate_experiment_ids(self, value: list[str]) -> list[int]:
         """Return the ids, each once."""
-        return list(dict.fromkeys(read_digits(one) for one in value))
+        return list(dict.fromkeys(read_digits(experiment_id) for experiment_id in value))
 
 
 def split_axes(text: str) -> list[str]:

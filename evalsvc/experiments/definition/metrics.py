@@ -160,10 +160,10 @@ def with_twins(metrics: Sequence[Metric], modes: Sequence[str], *, pointer: str)
         return list(metrics)
     twins: list[Metric] = []
     for i, metric in enumerate(metrics):
-        if metric.component is None or metric.mode == ISOLATED or any(is_twin(metric, one) for one in metrics):
+        if metric.component is None or metric.mode == ISOLATED or any(is_twin(metric, other) for other in metrics):
             continue
         name = f"{metric.name}:{ISOLATED}"
-        if len(name) > MAX_NAME or any(name == one.name for one in metrics):
+        if len(name) > MAX_NAME or any(name == other.name for other in metrics):
             detail = f"Its twin in isolated mode would be {name[:MAX_NAME]!r}, which is taken, or too long."
             raise Invalid(FieldError(f"{pointer}/{i}/name", detail))
         twins.append(replace(metric, name=name, mode=ISOLATED, in_history=False, twin_of=metric.name))
@@ -185,7 +185,7 @@ def _placed(metric: Metric, earlier: Sequence[Metric]) -> Metric:
     if metric.is_apart:
         return replace(metric, in_history=False)
     same = (metric.evaluator_id, metric.profile_id)
-    twins = (one for one in earlier if (one.evaluator_id, one.profile_id) == same and not one.is_apart)
+    twins = (other for other in earlier if (other.evaluator_id, other.profile_id) == same and not other.is_apart)
     first = next(twins, metric)
     is_same = (first.sample or {}, first.view) == (metric.sample or {}, metric.view)
     return metric if is_same else replace(metric, in_history=False)

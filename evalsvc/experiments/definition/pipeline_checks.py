@@ -112,7 +112,7 @@ def _why_untaken(name: str, nodes: Mapping[str, Any]) -> str:
     taking = takers(name, nodes)
     if name in ROOTS or not taking:
         return f"No node has an input {name[:100]!r}: the template of none names `{{{{{name[:100]}}}}}`."
-    several = " and ".join(f"`{one}`" for one in taking)
+    several = " and ".join(f"`{node}`" for node in taking)
     return f"{several} have an input {name!r}; say whose it is: {{{taking[0]!r}: {{{name!r}: …}}}}."
 
 

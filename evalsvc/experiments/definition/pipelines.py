@@ -151,8 +151,8 @@ def fields_of(node: Mapping[str, Any]) -> list[str] | None:
 def takers(name: str, nodes: Mapping[str, Any]) -> list[str]:
     """Return the nodes that have an input of this name: their templates name it, and it is nothing else."""
     return [
-        one
-        for one, node in nodes.items()
+        taker
+        for taker, node in nodes.items()
         if isinstance(node, Mapping)
         and any(root_of_name(token) == name for token in template_names([node.get(knob) for knob in TEMPLATED]))
     ]

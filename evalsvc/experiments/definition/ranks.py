@@ -34,7 +34,7 @@ def problem_with_ranks(run: Resolved | None, k: int | None) -> str | None:
     if run is None or not isinstance(properties, dict) or "k" not in properties:
         return "`k` is how many ranks a metric of retrieved documents reads, and this is none."
     wrong = run.family.check_settings({**run.profile.settings, "k": k})
-    return "; ".join(f"{one.pointer} {one.detail}" for one in wrong) or None
+    return "; ".join(f"{problem.pointer} {problem.detail}" for problem in wrong) or None
 
 
 def at_rank(run: Resolved, k: int | None) -> Resolved:

@@ -69,8 +69,8 @@ def gaps_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]
 
 def twins_of(metrics: Sequence[Metric]) -> list[tuple[Metric, Metric]]:
     """Return the metrics of components that are there in both modes, each with its twin."""
-    pairs = ((one, next((other for other in metrics if is_twin(one, other)), None)) for one in metrics)
-    return [(one, other) for one, other in pairs if one.component is not None and other is not None]
+    pairs = ((metric, next((other for other in metrics if is_twin(metric, other)), None)) for metric in metrics)
+    return [(metric, other) for metric, other in pairs if metric.component is not None and other is not None]
 
 
 def _pairs(metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int, ModePairs]:
@@ -92,12 +92,12 @@ def _pairs(metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int,
 
 def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs], level: float) -> dict[str, Any]:
     before = predecessors_of(config.kind, config.parameters)
-    found = [(one, _interval(plan, one, level)) for one in pairs]
+    found = [(pair, _interval(plan, pair, level)) for pair in pairs]
     return {
         "config_id": str(config.pk),
         "name": config.name,
         "state": config.state,
-        "gaps": [_gap_out(plan, one, interval, before.get(str(one.metric.component))) for one, interval in found],
+        "gaps": [_gap_out(plan, pair, interval, before.get(str(pair.metric.component))) for pair, interval in found],
         **_bottleneck(found, before),
     }
 
@@ -152,18 +152,18 @@ def _bottleneck(found: Sequence[tuple[ModePairs, PairedInterval]], before: dict[
 
     Gaps are compared as proportions of the metric's range; metrics without a range are excluded.
     """
-    known = [(one, gap) for one, gap in found if gap.value is not None and one.metric.value_range is not None]
+    known = [(pair, gap) for pair, gap in found if gap.value is not None and pair.metric.value_range is not None]
     if not known:
         return {"bottleneck": None, "reason": NO_GAP}
-    one, gap = max(known, key=lambda each: _share(*each))
+    pair, gap = max(known, key=lambda each: _share(*each))
     if gap.value is None or gap.value <= 0.0:
         return {"bottleneck": None, "reason": NO_GAP}
     if gap.lower is None or gap.lower <= 0.0:
         return {"bottleneck": None, "reason": MAY_BE_CHANCE}
-    component = str(one.metric.component)
+    component = str(pair.metric.component)
     if component not in before:
         return {"bottleneck": None, "reason": UNKNOWN}
-    told = {"seen_in": component, "metric": one.metric.name, "gain": gap.value, "lower": gap.lower, "upper": gap.upper}
+    told = {"seen_in": component, "metric": pair.metric.name, "gain": gap.value, "lower": gap.lower, "upper": gap.upper}
     return {"bottleneck": {"components": before[component], **told}, "reason": None}
 
 

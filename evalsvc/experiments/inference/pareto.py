@@ -174,7 +174,7 @@ def _value(field: Field, m: int, i: int) -> dict[str, Any]:
 
 
 def _sureness(found: Sequence[Mapping[str, Any]]) -> str:
-    words = {one["sure"] for one in found}
+    words = {row["sure"] for row in found}
     return CLEARLY if CLEARLY in words else str(found[0]["sure"])
 
 
@@ -196,7 +196,7 @@ def _dominance(field: Field, i: int, j: int) -> dict[str, Any]:
         "config": field.configs[j].name,
         "n": int(common[j].sum()),
         "n_fresh": int(fresh.sum()),
-        "sure": _how_sure(field, [one["lower"] for one in better.values()]),
+        "sure": _how_sure(field, [difference["lower"] for difference in better.values()]),
         "better_by": better,
     }
 

@@ -202,7 +202,7 @@ def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | 
 
 def _differing(config_id: str, what: str, stored: list[Any], counted: list[Any]) -> list[dict[str, Any]]:
     found = []
-    for name, one, other in zip(NAMES, stored, counted, strict=True):
-        if not recount_pairs.is_same(one, other):
-            found.append({"config_id": config_id, "what": f"{what} {name}", "stored": one, "counted": other})
+    for name, stored_value, other in zip(NAMES, stored, counted, strict=True):
+        if not recount_pairs.is_same(stored_value, other):
+            found.append({"config_id": config_id, "what": f"{what} {name}", "stored": stored_value, "counted": other})
     return found

@@ -82,10 +82,10 @@ def _differing(
 ) -> Iterator[dict[str, Any]]:
     for key in keys:
         for name in names:
-            one, other = stored(key, name), counted(key, name)
-            if not is_same(one, other):
+            stored_value, other = stored(key, name), counted(key, name)
+            if not is_same(stored_value, other):
                 about = {"config_id": str(key[0]), "with": str(key[1]), "what": what}
-                yield about | {"field": name, "stored": one, "counted": other}
+                yield about | {"field": name, "stored": stored_value, "counted": other}
                 break
 
 
@@ -94,11 +94,11 @@ def _looks(plan: ExperimentPlan, configs: Sequence[Config], is_complete: bool) -
     stored = {(row.config_id, row.metric, row.shard): row for row in rows}
     counted = {(row.config_id, row.metric, row.shard): row for row in looks_anew(plan, configs)}
     for key in stored.keys() | (counted.keys() if is_complete else ()):
-        one, other = _numbers(stored.get(key)), _numbers(counted.get(key))
-        if not is_same(one, other):
+        stored_values, other = _numbers(stored.get(key)), _numbers(counted.get(key))
+        if not is_same(stored_values, other):
             config_id, metric, shard = key
             about = {"config_id": str(config_id), "what": LOOKS_DIFFER, "field": f"{metric} shard {shard}"}
-            yield about | {"stored": one, "counted": other}
+            yield about | {"stored": stored_values, "counted": other}
 
 
 def _numbers(look: Look | None) -> list[float | None] | None:

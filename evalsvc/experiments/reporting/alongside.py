@@ -60,11 +60,11 @@ def side_of(*, account_id: int, experiment_id: int, config: str | None) -> Runni
         rows = Config.objects.filter(account_id=account_id, experiment_id=experiment_id).order_by("arrival")
         configs = list(rows.exclude(state=Config.State.DELETED))
     if config is None:
-        return RunningSide(plan, [one for one in configs if one.state in LIVE])
+        return RunningSide(plan, [row for row in configs if row.state in LIVE])
     names = {config, spell_name(config)}
-    named = [one for one in configs if names & {str(one.pk), one.name}]
+    named = [row for row in configs if names & {str(row.pk), row.name}]
     if not named:
-        known = ", ".join(one.name for one in configs[:20])
+        known = ", ".join(row.name for row in configs[:20])
         raise UnknownConfig(f"Experiment {experiment_id} has no config {config!r}; it has: {known}.")
     return RunningSide(plan, named[:1])
 

@@ -38,7 +38,7 @@ class ExperimentOverview:
     @property
     def leading(self) -> str:
         """Who leads, or who are level."""
-        return f"{'level: ' if len(self.ahead) > 1 else ''}{level_names([one.name for one in self.ahead])}"
+        return f"{'level: ' if len(self.ahead) > 1 else ''}{level_names([config.name for config in self.ahead])}"
 
     @property
     def left_out(self) -> str:
@@ -109,5 +109,5 @@ def _ahead(
     plan: ExperimentPlan, configs: Sequence[Config], leader: Config, tallies: Mapping[int, Tally]
 ) -> list[Config]:
     kind = primary_metric(plan).kind
-    racing = {one: tallies[one.pk].sums for one in configs if one.is_in_race}
-    return level_with(leader, {one: (kind.value(sums), sums.n) for one, sums in racing.items()})
+    racing = {config: tallies[config.pk].sums for config in configs if config.is_in_race}
+    return level_with(leader, {config: (kind.value(sums), sums.n) for config, sums in racing.items()})

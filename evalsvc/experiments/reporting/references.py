@@ -27,7 +27,7 @@ def references_of(plan: ExperimentPlan) -> References:
     if (known := _remembered.get(key)) is not None:
         return known
     found = {metric.name: history_before(plan, metric) for metric in metrics_of(plan)}
-    shown = {name: one if one and one["value"] is not None else None for name, one in found.items()}
+    shown = {name: history if history and history["value"] is not None else None for name, history in found.items()}
     if plan.started_at is not None:
         _remembered.put(key, shown)
     return shown

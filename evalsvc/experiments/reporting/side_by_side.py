@@ -26,7 +26,7 @@ CONDITIONS: dict[str, str] = {
     "worse": "%(sign)s * (p.value - p.other) < 0",
     "unpaired": "(p.value IS NULL) <> (p.other IS NULL)",
 }
-COUNTS = ", ".join(f"count(*) FILTER (WHERE {one}) AS n_{name}" for name, one in CONDITIONS.items())
+COUNTS = ", ".join(f"count(*) FILTER (WHERE {condition}) AS n_{name}" for name, condition in CONDITIONS.items())
 PART = part_of_example("metadata").replace("%s", "%(path)s")
 LABEL = label_sql("q.found", json="json")
 DIFFERING_FIRST = """coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,

@@ -44,7 +44,7 @@ def watched_words(shown: Mapping[str, Any]) -> str:
 
 def quantile_words(view: Mapping[str, Any]) -> list[str]:
     """Return the quantiles displayed next to the mean of latencies and costs; with few scores a bound is missing."""
-    return [_quantile_words(one) for one in view["quantiles"] or ()]
+    return [_quantile_words(quantile) for quantile in view["quantiles"] or ()]
 
 
 def _quantile_words(found: Mapping[str, Any]) -> str:

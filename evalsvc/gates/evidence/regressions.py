@@ -69,8 +69,8 @@ def with_outputs(
     """Return the regressions with the beginnings of inputs and outputs, as far as they are still there."""
     if candidate is None or baseline is None or not found:
         return list(found)
-    first = _outputs(account, candidate, [one.candidate.pos for one in found])
-    second = _outputs(account, baseline, [one.baseline.pos for one in found])
+    first = _outputs(account, candidate, [regression.candidate.pos for regression in found])
+    second = _outputs(account, baseline, [regression.baseline.pos for regression in found])
     inputs = dict(
         Example.objects.filter(account=account, id__in={row.example_id for row in first.values()}).values_list(
             "id", "input"
@@ -78,12 +78,12 @@ def with_outputs(
     )
     return [
         structs.replace(
-            one,
-            input=_input(first.get(one.candidate.pos), inputs),
-            candidate=_with_output(one.candidate, first.get(one.candidate.pos)),
-            baseline=_with_output(one.baseline, second.get(one.baseline.pos)),
+            regression,
+            input=_input(first.get(regression.candidate.pos), inputs),
+            candidate=_with_output(regression.candidate, first.get(regression.candidate.pos)),
+            baseline=_with_output(regression.baseline, second.get(regression.baseline.pos)),
         )
-        for one in found
+        for regression in found
     ]
 
 

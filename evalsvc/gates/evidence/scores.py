@@ -99,7 +99,7 @@ def pair_facts(
 ) -> dict[str, Any]:
     """Return the parameters of statements about the pairs that count."""
     is_one_run = candidate.plan.pk == baseline.plan.pk
-    scored = [_scored_upto(*each, watched) for each in zip((candidate, baseline), metrics, strict=True)]
+    scored = [_scored_upto(*pair, watched) for pair in zip((candidate, baseline), metrics, strict=True)]
     is_behind = baseline.is_going or scored[1] < baseline.config.watermark
     if watched and is_behind and not is_one_run:
         raise Invalid(FieldError("/looks", "The baseline is still being scored: pairs would come in no fixed order."))

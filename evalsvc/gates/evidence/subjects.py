@@ -109,11 +109,11 @@ def metric_of_both(
     candidate: GateSubject, baseline: GateSubject, rule: GateRule, pointer: str
 ) -> tuple[Metric, Metric]:
     """Return the metric as it is measured in both; Invalid where the numbers would not be comparable."""
-    first, second = (one.metric(rule.metric, pointer) for one in (candidate, baseline))
+    first, second = (subject.metric(rule.metric, pointer) for subject in (candidate, baseline))
     for field in MEASURED_ALIKE:
-        one, other = getattr(first, field), getattr(second, field)
-        if one != other:
-            detail = f"It is not the same in both: `{field}` is {one} and {other}."
+        value, other = getattr(first, field), getattr(second, field)
+        if value != other:
+            detail = f"It is not the same in both: `{field}` is {value} and {other}."
             raise Invalid(FieldError(pointer, detail))
     return first, second
 
@@ -124,10 +124,11 @@ def check_looks(subjects: list[GateSubject], *, watched: bool) -> None:
     In an anytime-valid gate, the baseline must not change during the candidate's run, except in the same experiment,
     where both see the same examples in the same order.
     """
-    for one in subjects:
-        if one.is_going and not watched:
+    for subject in subjects:
+        if subject.is_going and not watched:
             detail = (
-                f"{one.n_left} of {one.plan.run_length} examples of {one.pointer[1:]} are still to come. One look holds"
+                f"{subject.n_left} of {subject.plan.run_length} examples of "
+                f"{subject.pointer[1:]} are still to come. One look holds"
                 ' once all are there: wait, or ask with `looks: "watched"`, which holds however often you look.'
             )
             raise Invalid(FieldError("/looks", detail))
@@ -149,7 +150,7 @@ def cluster_of_gate(body: GateBody, subjects: list[GateSubject]) -> str | None:
         if body.cluster_by is not None:
             raise Invalid(FieldError("/cluster_by", "Clusters matter for new data; what covers this set has none."))
         return None
-    found = agreed_cluster(body.cluster_by, [one.plan.cluster_by for one in subjects])
+    found = agreed_cluster(body.cluster_by, [subject.plan.cluster_by for subject in subjects])
     if found is not None and body.looks == "watched":
         detail = f"Examples come in clusters ({found}), and what may be watched takes them one by one: ask at one look."
         raise Invalid(FieldError("/looks", detail))

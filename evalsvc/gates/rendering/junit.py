@@ -29,7 +29,7 @@ def gate_junit(gate: GateOut) -> str:
     for key in ("id", "outcome", "level", "looks", "covers"):
         ET.SubElement(properties, "property", {"name": key, "value": str(getattr(gate, key))})
     for rule in gate.rules:
-        _case(suite, name, rule, [one for one in gate.regressions if one.metric == rule.metric])
+        _case(suite, name, rule, [regression for regression in gate.regressions if regression.metric == rule.metric])
     output = ET.SubElement(suite, "system-out")
     output.text = _clean(gate.summary)
     ET.indent(suites)
@@ -44,7 +44,7 @@ def _case(suite: ET.Element, name: str, rule: RuleResult, regressions: list[Regr
     kind = rule.reason if trouble and rule.reason else rule.outcome
     found = ET.SubElement(case, "error" if trouble else "failure", {"message": _clean(rule.says), "type": kind})
     # The message gives the reason; the text lists the examples.
-    lines = [_line(one) for one in regressions[:MOST_REGRESSIONS]] if rule.n_improved is not None else []
+    lines = [_line(regression) for regression in regressions[:MOST_REGRESSIONS]] if rule.n_improved is not None else []
     found.text = _clean("\n".join(["Where the candidate is worse:", *lines]) if lines else ends_words(rule))
 
 

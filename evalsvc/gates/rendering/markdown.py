@@ -89,7 +89,7 @@ def _regressions(found: list[Regression]) -> str:
     if not found:
         return ""
     head = f"<details><summary>Where the candidate is worse: {min(len(found), MOST_REGRESSIONS)} shown</summary>"
-    return "\n\n".join([head, *(_regression(one) for one in found[:MOST_REGRESSIONS]), "</details>"])
+    return "\n\n".join([head, *(_regression(regression) for regression in found[:MOST_REGRESSIONS]), "</details>"])
 
 
 def _regression(one: Regression) -> str:

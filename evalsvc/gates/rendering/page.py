@@ -107,15 +107,15 @@ def _regressions(found: list[Regression]) -> SafeString:
         "<dt>Baseline</dt><dd><pre>{}</pre></dd><dt>Candidate</dt><dd><pre>{}</pre></dd></dl></details>",
         (
             (
-                one.example_id,
-                one.metric,
-                number_words(one.baseline.value),
-                number_words(one.candidate.value),
-                one.input or "gone",
-                _said(one.baseline),
-                _said(one.candidate),
+                regression.example_id,
+                regression.metric,
+                number_words(regression.baseline.value),
+                number_words(regression.candidate.value),
+                regression.input or "gone",
+                _said(regression.baseline),
+                _said(regression.candidate),
             )
-            for one in found
+            for regression in found
         ),
     )
     return format_html("<h2>Where the candidate is worse</h2>{}", items)

@@ -108,7 +108,7 @@ class TrialOut(AnswerShape):
 
 def connections_out(rows: Sequence[Connection]) -> list[ConnectionOut]:
     """Return connections of one account as the API shows them."""
-    return [_connection_out(one) for one in standings_of(rows, now=timezone.now())]
+    return [_connection_out(connection_status) for connection_status in standings_of(rows, now=timezone.now())]
 
 
 def _connection_out(one: ConnectionStanding) -> ConnectionOut:

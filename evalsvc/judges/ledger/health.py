@@ -90,7 +90,7 @@ def healths_of(*, account_id: int, connection_ids: Sequence[uuid.UUID], now: dat
         found = pipe.execute() if connection_ids else []
     except RedisError:
         return [None] * len(connection_ids)
-    return [_read(cast("dict[bytes, bytes]", one), now) for one in found]
+    return [_read(cast("dict[bytes, bytes]", reply), now) for reply in found]
 
 
 def _read(kept: Mapping[bytes, bytes], now: datetime) -> ConnectionHealth:

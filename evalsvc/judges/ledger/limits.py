@@ -183,9 +183,9 @@ def spent_and_failing(connections: Sequence[Any]) -> list[tuple[float | None, st
     """
     try:
         pipe: Any = shared_client().pipeline(transaction=False)
-        for one in connections:
-            pipe.get(_spend(one.account_id, one.id))
-            pipe.hmget(breaker.key(one, one.model), ["until", "code"])
+        for connection in connections:
+            pipe.get(_spend(connection.account_id, connection.id))
+            pipe.hmget(breaker.key(connection, connection.model), ["until", "code"])
         told = pipe.execute() if connections else []
     except RedisError:
         return [(None, None)] * len(connections)

@@ -56,12 +56,13 @@ class Fetched:
 
 def check_senses(connection: ConnectionFacts, attached: Sequence[Attached]) -> None:
     """Raise CannotScore `unsupported_input` where a connection is not marked as able to see or hear this."""
-    for one in attached:
-        is_image = one.media_type in IMAGES
+    for attachment in attached:
+        is_image = attachment.media_type in IMAGES
         if not (connection.sees_images if is_image else connection.hears_audio):
             mark = "sees_images" if is_image else "hears_audio"
             detail = (
-                f"The connection {connection.name} is not marked as able to read {one.media_type}. Set its `{mark}` "
+                f"The connection {connection.name} is not marked as able to read "
+                f"{attachment.media_type}. Set its `{mark}` "
                 "where its model is, or name another connection in the profile."
             )
             raise CannotScore("unsupported_input", detail)
@@ -73,7 +74,7 @@ async def fetch(attached: Sequence[Attached], *, until: float) -> tuple[Fetched,
     Raises CannotScore `attachment_failed` for one that is missing, too large, or not of its media type, and
     FailedForNow with the same code if its server might answer later.
     """
-    return tuple([await _fetch(number, one, until) for number, one in enumerate(attached, start=1)])
+    return tuple([await _fetch(number, attachment, until) for number, attachment in enumerate(attached, start=1)])
 
 
 async def _fetch(number: int, one: Attached, until: float) -> Fetched:

@@ -55,13 +55,15 @@ def _tokens(logprobs: object) -> list[tuple[str, Mapping[str, float]]]:
     if not isinstance(content, list) or len(content) > MAX_TOKENS:
         return []
     return [
-        (str(one["token"]), dict(_alternatives(one))) for one in content if isinstance(one, dict) and "token" in one
+        (str(entry["token"]), dict(_alternatives(entry)))
+        for entry in content
+        if isinstance(entry, dict) and "token" in entry
     ]
 
 
 def _alternatives(token: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     listed = token.get("top_logprobs")
-    for one in [*(listed if isinstance(listed, list) else []), token]:
-        logprob = one.get("logprob") if isinstance(one, dict) else None
+    for entry in [*(listed if isinstance(listed, list) else []), token]:
+        logprob = entry.get("logprob") if isinstance(entry, dict) else None
         if isinstance(logprob, int | float) and not isinstance(logprob, bool) and logprob <= 0:
-            yield str(one.get("token")), math.exp(logprob)
+            yield str(entry.get("token")), math.exp(logprob)

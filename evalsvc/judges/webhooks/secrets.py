@@ -63,7 +63,7 @@ def signing_keys(account_id: int) -> list[bytes]:
     if row.previous is not None and row.previous_until is not None and row.previous_until > timezone.now():
         sealed.append(row.previous)
     try:
-        return [signing_key(unseal(bytes(each), of=row.id).key) for each in sealed]
+        return [signing_key(unseal(bytes(ciphertext), of=row.id).key) for ciphertext in sealed]
     except (UnreadableSecret, NoEncryptionKeys):
         raise CannotScore(
             "not_configured", "The account's webhook secret cannot be decrypted; rotate it to make a new one."

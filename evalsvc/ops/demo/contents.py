@@ -50,14 +50,14 @@ def fill_demo(calls: DemoCalls, began_at: datetime) -> None:
 
 
 def _experiment(calls: DemoCalls, name: str, dataset: str, configs: Sequence[Mapping[str, Any]]) -> Any:
-    made = [{"name": one["name"], "kind": "push", "parameters": one["parameters"]} for one in configs]
+    made = [{"name": config["name"], "kind": "push", "parameters": config["parameters"]} for config in configs]
     plan = {"dataset_id": dataset, "metrics": METRICS, "num_shards": 5, "promote": False, "start": True}
     return calls.post("/v1/experiments", {"name": name, "plan": plan, "configs": made})["experiment"]
 
 
 def _answer(calls: DemoCalls, id: str, config: Mapping[str, Any], texts: Any, n_units: int | None = None) -> None:
     """Push the stored answers of a config, unit by unit, until no unit remains or `n_units` are answered."""
-    (written,) = [one["answers"] for one in texts["configs"] if one["name"] == config["name"]]
+    (written,) = [entry["answers"] for entry in texts["configs"] if entry["name"] == config["name"]]
     answers = {example["id"]: answer for example, answer in zip(texts["examples"], written, strict=True)}
     path = f"/v1/experiments/{id}"
     while n_units != 0 and (unit := calls.post(f"{path}/configs/{config['id']}/lease", {})["unit"]):
@@ -144,7 +144,9 @@ def _span(
     attributes: Mapping[str, Any],
     parent: str = "",
 ) -> dict[str, Any]:
-    began, ended = (str(int((at + timedelta(milliseconds=one)).timestamp() * 1000) * 1_000_000) for one in milliseconds)
+    began, ended = (
+        str(int((at + timedelta(milliseconds=offset)).timestamp() * 1000) * 1_000_000) for offset in milliseconds
+    )
     told = [_attribute(key, value) for key, value in attributes.items()]
     span = {"traceId": trace, "spanId": id, "name": name, "kind": 1, "attributes": told}
     return {

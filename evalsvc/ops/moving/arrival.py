@@ -135,7 +135,7 @@ def _insert_of(file: AccountFile, table: str) -> str:
     """Return the statement for rows of a table: what the file must not decide is put in here."""
     own = {"account_id": "%(account)s"} | FILLED.get(table, {})
     fixed = {"id": "%(account)s", "name": "%(name)s", "off_at": "now()"} if table == ACCOUNT else own
-    columns = [f'"{one}"' for one in file.manifest["columns"].get(table, ()) if one not in fixed]
+    columns = [f'"{column}"' for column in file.manifest["columns"].get(table, ()) if column not in fixed]
     return (
         f"INSERT INTO {table} ({', '.join([*columns, *fixed])})"  # noqa: S608  # nosec B608  names are checked
         f" SELECT {', '.join([*columns, *fixed.values()])} FROM json_populate_recordset(NULL::{table}, %(rows)s::json)"
@@ -145,7 +145,7 @@ def _insert_of(file: AccountFile, table: str) -> str:
 
 def _run_insert(query: str, values: dict[str, Any]) -> tuple[int, list[int]]:
     with connections[SYSTEM].cursor() as cursor:
-        cursor.execute(query, {one: values[one] for one in values if f"%({one})s" in query})
+        cursor.execute(query, {key: values[key] for key in values if f"%({key})s" in query})
         ids = [id for (id,) in cursor.fetchall()] if query.endswith(RETURNING) else []
         return int(cursor.rowcount), ids
 

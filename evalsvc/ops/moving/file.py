@@ -112,13 +112,13 @@ def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
     shapes = {"migrations": str, "tables": int, "columns": list, "needs": list, "account": str}
     for word, kind in shapes.items():
         values = manifest[word]
-        if not isinstance(values, dict) or not all(isinstance(one, kind) for one in values.values()):
+        if not isinstance(values, dict) or not all(isinstance(value, kind) for value in values.values()):
             raise _altered(path, 1, f"{word} is of another shape")
     known = {table.name: {*table.columns} for table in taken_tables()}
     if later := manifest["tables"].keys() - {*known, MEMBERS}:
         raise _later(path, manifest, f"table {min(later)}")
     for name, columns in manifest["columns"].items():
-        if unknown := [one for one in columns if one not in known.get(name, ())]:
+        if unknown := [column for column in columns if column not in known.get(name, ())]:
             raise _later(path, manifest, f"column {unknown[0]} of {name}")
     if not re.fullmatch(r"-?[0-9]{1,18}", manifest["account"].get("id", "")):
         raise _altered(path, 1, "the account has no id")

@@ -199,7 +199,9 @@ def _condition(name: str) -> str:
 
 def _parents(model: type[models.Model]) -> set[str]:
     related = (field.related_model for field in model._meta.concrete_fields)
-    return {one._meta.db_table for one in related if isinstance(one, type) and issubclass(one, models.Model)}
+    return {
+        parent._meta.db_table for parent in related if isinstance(parent, type) and issubclass(parent, models.Model)
+    }
 
 
 def _columns(model: type[models.Model]) -> tuple[str, ...]:

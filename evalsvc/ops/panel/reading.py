@@ -69,14 +69,14 @@ class PanelReading:
 
     def n_alive(self, part: str) -> int:
         """How many processes of a part are alive."""
-        return sum(one.part == part and one.is_alive for one in self.beats or ())
+        return sum(beat.part == part and beat.is_alive for beat in self.beats or ())
 
 
 def read_panel(now: datetime) -> PanelReading:
     """Query all parts. Takes a few seconds at most, also if nothing answers."""
     return PanelReading(
         backlog=_asked(lambda: installation.backlog.get()),
-        beats=_asked(lambda: [Beat(*one) for one in alive.beats()]),
+        beats=_asked(lambda: [Beat(*row) for row in alive.beats()]),
         tasks=_asked(_tasks),
         figures=_asked(_figures) or {},
         judges=_asked(failing_judges),

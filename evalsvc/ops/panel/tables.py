@@ -53,14 +53,14 @@ def workers_table(reading: PanelReading) -> PageTable:
     rows = [
         TableRow(
             (
-                one.name,
-                one.part,
-                f"{seconds_text(one.seconds)} ago",
-                badge("alive", "good") if one.is_alive else badge("silent", "bad"),
+                beat.name,
+                beat.part,
+                f"{seconds_text(beat.seconds)} ago",
+                badge("alive", "good") if beat.is_alive else badge("silent", "bad"),
             ),
-            tone="" if one.is_alive else "bad",
+            tone="" if beat.is_alive else "bad",
         )
-        for one in reading.beats or ()
+        for beat in reading.beats or ()
     ]
     return PageTable("Workers and the clock", WORKER_COLUMNS, rows, empty="Nobody gave a sign of life within the hour.")
 
@@ -68,10 +68,12 @@ def workers_table(reading: PanelReading) -> PageTable:
 def tasks_table(reading: PanelReading) -> PageTable:
     """Return when each task of the clock last ended well."""
     rows = []
-    for one in reading.tasks or ():
-        ended = "not since Valkey began" if one.seconds is None else f"{seconds_text(one.seconds)} ago"
+    for task in reading.tasks or ():
+        ended = "not since Valkey began" if task.seconds is None else f"{seconds_text(task.seconds)} ago"
         rows.append(
-            TableRow((one.name, ended, seconds_text(one.every), _task_state(one)), tone="bad" if one.is_late else "")
+            TableRow(
+                (task.name, ended, seconds_text(task.every), _task_state(task)), tone="bad" if task.is_late else ""
+            )
         )
     return PageTable("Tasks of the clock", TASK_COLUMNS, rows, empty="Valkey does not answer.")
 
@@ -87,14 +89,14 @@ def sizes_table(found: Inventory | None) -> PageTable:
     rows = [
         TableRow(
             (
-                one.name,
-                bytes_text(one.n_bytes),
-                f"{100 * one.n_bytes / max(1, found.n_bytes):.3g} %",
-                rows_text(one),
-                one.n_parts,
+                table.name,
+                bytes_text(table.n_bytes),
+                f"{100 * table.n_bytes / max(1, found.n_bytes):.3g} %",
+                rows_text(table),
+                table.n_parts,
             )
         )
-        for one in (found.tables if found else ())
+        for table in (found.tables if found else ())
         if found is not None
     ]
     return PageTable("Largest tables", SIZE_COLUMNS, rows, empty="The database has not told its sizes.")

@@ -85,9 +85,9 @@ def _lag_remedy(reading: PanelReading, lane: str) -> str:
 
 
 def _tasks(reading: PanelReading) -> Iterator[Trouble]:
-    late = [one for one in reading.tasks or () if one.is_late]
+    late = [task for task in reading.tasks or () if task.is_late]
     if late:
-        names = ", ".join(one.name for one in late)
+        names = ", ".join(task.name for task in late)
         remedy = "See that the clock and the worker of its queue run, and read the worker's log."
         yield Trouble("A task of the clock is late", f"It has not ended well in time: {names}.", remedy, "clock")
 

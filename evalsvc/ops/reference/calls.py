@@ -81,10 +81,12 @@ def search_calls(query: str) -> tuple[CallGroup, ...]:
     """Return the groups with the calls that contain every word of a query."""
     words = query[:LONGEST_QUERY].casefold().split()
     found = (
-        CallGroup(one.name, one.text, tuple(call for call in one.calls if all(word in call.folded for word in words)))
-        for one in call_groups()
+        CallGroup(
+            group.name, group.text, tuple(call for call in group.calls if all(word in call.folded for word in words))
+        )
+        for group in call_groups()
     )
-    return tuple(one for one in found if one.calls)
+    return tuple(group for group in found if group.calls)
 
 
 def _place(group: str, call: Call) -> tuple[bool, bool, str, str]:
@@ -109,7 +111,9 @@ def _call(method: str, path: str, operation: dict[str, Any]) -> Call:
         guide=operation.get("externalDocs", {}).get("url", ""),
         parameters=tuple(_parameters(operation)),
         asked=asked,
-        answered=tuple(one for status, answer in answers if status < "300" for one in _contents(status, answer)),
+        answered=tuple(
+            content for status, answer in answers if status < "300" for content in _contents(status, answer)
+        ),
         refused=tuple((status, answer["description"]) for status, answer in answers if status >= "300"),
         curl=_curl(method, path, operation, asked),
         folded=folded.casefold(),
@@ -122,9 +126,12 @@ def as_html(markdown: str) -> SafeString:
 
 
 def _parameters(operation: dict[str, Any]) -> Iterator[tuple[str, Key]]:
-    for one in operation.get("parameters", ()):
-        text = inline_html(one.get("description", ""))
-        yield one["in"], Key(one["name"], kind_in_words(one["schema"]), one.get("required", False), text, ())
+    for parameter in operation.get("parameters", ()):
+        text = inline_html(parameter.get("description", ""))
+        yield (
+            parameter["in"],
+            Key(parameter["name"], kind_in_words(parameter["schema"]), parameter.get("required", False), text, ()),
+        )
 
 
 def _contents(status: str, part: dict[str, Any]) -> Iterator[CallContent]:
@@ -133,7 +140,7 @@ def _contents(status: str, part: dict[str, Any]) -> Iterator[CallContent]:
         yield CallContent(status, "", "", part.get("description") or "Done; there is no body.", (), "")
     for media, content in contents.items():
         schema = content.get("schema", {})
-        shown = next((one["value"] for one in content.get("examples", {}).values()), None)
+        shown = next((example["value"] for example in content.get("examples", {}).values()), None)
         name, _ = named_schema(schema)
         yield CallContent(status, media, name, part.get("description", ""), shape_keys(schema), _written(shown))
 
@@ -145,11 +152,15 @@ def _written(example: Any) -> str:
 
 
 def _curl(method: str, path: str, operation: dict[str, Any], asked: tuple[CallContent, ...]) -> str:
-    needed = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query" and one.get("required")]
+    needed = [
+        parameter["name"]
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query" and parameter.get("required")
+    ]
     query = "?" + "&".join(f"{name}=…" for name in needed) if needed else ""
     verb = "" if method == "GET" else f"-X {method} "
     parts = [f'curl {verb}"$EVALSVC_URL{_named_ids(path)}{query}"', _head]
-    body = next((one.example for one in asked if one.media == JSON and one.example), "")
+    body = next((content.example for content in asked if content.media == JSON and content.example), "")
     if body:
         quoted = body.replace("'", "'\\''")
         parts += ['-H "CallContent-Type: application/json"', f"-d '{quoted}'"]

@@ -37,7 +37,7 @@ def shape_keys(schema: dict[str, Any], within: tuple[str, ...] = ()) -> tuple[Ke
         if name not in within and "properties" in part:
             required = part.get("required", ())
             inside = (*within, name)
-            found = (_key(key, one, key in required, inside) for key, one in part["properties"].items())
+            found = (_key(key, subschema, key in required, inside) for key, subschema in part["properties"].items())
             return tuple(sorted(found, key=lambda key: not key.is_required))
     return ()
 
@@ -74,18 +74,18 @@ def kind_in_words(schema: dict[str, Any]) -> str:
     """Return in a few words what a value is."""
     name, part = named_schema(schema)
     if choice := part.get("enum"):
-        return "one of " + ", ".join("null" if one is None else str(one) for one in choice)
+        return "one of " + ", ".join("null" if value is None else str(value) for value in choice)
     if "const" in part:
         return str(part["const"])
     if choices := part.get("anyOf") or part.get("oneOf"):
-        return " or ".join(dict.fromkeys(kind_in_words(one) for one in choices))
+        return " or ".join(dict.fromkeys(kind_in_words(option) for option in choices))
     return name or _plain(part)
 
 
 def _plain(part: dict[str, Any]) -> str:
     kinds = part.get("type", "any JSON")
     if isinstance(kinds, list):
-        return " or ".join(dict.fromkeys(_plain(part | {"type": one}) for one in kinds))
+        return " or ".join(dict.fromkeys(_plain(part | {"type": kind}) for kind in kinds))
     if kinds == "array":
         return f"list of {kind_in_words(part.get('items', {}))}"
     if kinds == "object":

@@ -129,7 +129,7 @@ class ImportView(AccountView):
         file = self.file
         if self.form is not None:
             wanted = dict(checked(ImportForm(data={**self.form.fields, **dict(self.form.files.items())})))
-            (file, *others) = [one for _, one in self.form.uploads("file")]
+            (file, *others) = [upload for _, upload in self.form.uploads("file")]
             if others:
                 raise Invalid(FieldError("/file", "One bundle at a time."))
         wish = CopyWish(**{name: wanted.get(name) for name in ("name", "project_name", "dataset_name")})

@@ -163,7 +163,7 @@ def _plan(account: Account, experiment: Experiment, version: DatasetVersion, sai
         raise refuse(f"{tables.EXPERIMENT}: an experiment in a bundle has ended, and this one is {said.state}.")
     if said.n_examples != version.n_examples or (said.limit or 1) > version.n_examples:
         raise refuse(f"{tables.EXPERIMENT}: the plan is not of these examples.")
-    fields = {one.attname: getattr(said, str(one.column)) for one in tables.plan_columns()}
+    fields = {column.attname: getattr(said, str(column.column)) for column in tables.plan_columns()}
     return ExperimentPlan.objects.create(account=account, experiment=experiment, dataset_version=version, **fields)
 
 
@@ -228,7 +228,7 @@ def _note(table: BundleTable, number: int, row: Any, parents: _Pairs, reused: _P
 
 def insert_of(table: BundleTable) -> str:
     """Return the statement that inserts rows of a table, which come as one JSON document."""
-    names = [f'"{one.column}"' for one in table.columns]
+    names = [f'"{column.column}"' for column in table.columns]
     # Parents are configs too, and some are not inserted yet.
     loose = () if table.model is Config else table.loose
     owners = [*table.configs, *loose]
@@ -241,7 +241,7 @@ def insert_of(table: BundleTable) -> str:
     # The config that paid for a stage might have been deleted.
     ids = [f"coalesce(c{i}.id, 0)" if table.model is StageOutput else f"c{i}.id" for i in range(len(owners))]
     values = ["%(account)s", *ids, *(f"r.{name}" for name in names)]
-    if any(one.name == "experiment" for one in table.model._meta.concrete_fields):
+    if any(field.name == "experiment" for field in table.model._meta.concrete_fields):
         columns.append("experiment_id")
         values.append("%(experiment)s")
     if table.model is Output:
@@ -263,5 +263,5 @@ def _check_copy(plan: ExperimentPlan) -> None:
     except UNREADABLE as exc:
         raise refuse(f"{tables.EXPERIMENT}: the plan cannot be read: {exc!r:.200}.") from None
     if differences:
-        what = "; ".join(dict.fromkeys(str(one["what"]) for one in differences))
+        what = "; ".join(dict.fromkeys(str(difference["what"]) for difference in differences))
         raise refuse(f"The books of the bundle do not follow from its rows: {what[:300]}.")

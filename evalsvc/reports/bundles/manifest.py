@@ -63,5 +63,5 @@ def content_hash_of(files: Sequence[BundledFile]) -> str:
 
     Independent of who exported it and when.
     """
-    lines = sorted(f"{one.sha256} {one.name}\n" for one in files)
+    lines = sorted(f"{file.sha256} {file.name}\n" for file in files)
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -115,14 +115,14 @@ def opened_bundle(file: BinaryIO) -> Iterator[Bundle]:
     file.seek(0)
     with open_archive(file, Budget(MAX_GROWTH * settings.MAX_UPLOAD_BYTES)) as archive:
         bundle = Bundle(archive, _manifest(archive))
-        for one in bundle.manifest.files:
-            _check_file(bundle, one)
+        for bundled_file in bundle.manifest.files:
+            _check_file(bundle, bundled_file)
         archive.budget.left = archive.budget.n_bytes
         yield bundle
 
 
 def _manifest(archive: Archive) -> Manifest:
-    names = [one.filename for one in archive.archive.infolist() if not one.is_dir()]
+    names = [info.filename for info in archive.archive.infolist() if not info.is_dir()]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(names) < 1000 else names[:1]
     if twice:
         raise refuse(f"The archive holds {twice[0][:100]!r} more than once.")
@@ -145,7 +145,7 @@ def _manifest(archive: Archive) -> Manifest:
 
 
 def _check_names(manifest: Manifest, names: list[str]) -> None:
-    told = [one.name for one in manifest.files]
+    told = [file.name for file in manifest.files]
     expected = files_of(manifest.version)
     if sorted(told) != sorted(expected):
         wrong = next(iter(sorted(set(told) ^ set(expected))), tables.MANIFEST)

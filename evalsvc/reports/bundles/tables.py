@@ -68,7 +68,7 @@ class BundleTable:
     def columns(self) -> list[models.Field[Any, Any]]:
         """Return the columns that are taken along as they are."""
         out = {*ALWAYS_LEFT, *self.left, *self.configs, *self.loose}
-        return [one for one in self.model._meta.concrete_fields if one.name not in out]
+        return [column for column in self.model._meta.concrete_fields if column.name not in out]
 
 
 # In the `stages` of outputs, stages are identified by their keys.
@@ -119,7 +119,7 @@ def restaged(said: Any, names: Mapping[str, str]) -> Any:
         return said
     found = _told(said, names)
     # For an example that was sampled several times, each sample has its own stages.
-    return found | ({SAMPLES: [_told(one, names) for one in said[SAMPLES]]} if SAMPLES in said else {})
+    return found | ({SAMPLES: [_told(sample, names) for sample in said[SAMPLES]]} if SAMPLES in said else {})
 
 
 def _told(said: Any, names: Mapping[str, str]) -> Any:
@@ -137,7 +137,7 @@ def _renamed(nodes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 
 def plan_columns() -> list[models.Field[Any, Any]]:
     """Return the columns of a plan that are taken along."""
-    return [one for one in ExperimentPlan._meta.concrete_fields if one.name not in PLAN_LEFT]
+    return [column for column in ExperimentPlan._meta.concrete_fields if column.name not in PLAN_LEFT]
 
 
 @cache
@@ -145,7 +145,7 @@ def row_type(table: BundleTable) -> type[msgspec.Struct]:
     """Return the shape of a line of a table's file: every column, of its type and within its bounds, and no other."""
     fields: list[Any] = [(name, Annotated[int, msgspec.Meta(ge=1, le=SMALL)]) for name in table.configs]
     fields += [(name, Annotated[int, msgspec.Meta(ge=1, le=SMALL)] | None) for name in table.loose]
-    fields += [line_field(one, raw=True) for one in table.columns]
+    fields += [line_field(column, raw=True) for column in table.columns]
     if table.model is Output:
         fields.append(("reused_from", tuple[int, int] | None))
     return msgspec.defstruct(f"{table.name}Row", fields, forbid_unknown_fields=True, kw_only=True)
@@ -154,7 +154,7 @@ def row_type(table: BundleTable) -> type[msgspec.Struct]:
 @cache
 def plan_type() -> type[msgspec.Struct]:
     """Return the shape of a plan within a bundle."""
-    fields: list[Any] = [line_field(one, raw=False) for one in plan_columns()]
+    fields: list[Any] = [line_field(column, raw=False) for column in plan_columns()]
     return msgspec.defstruct("BundledPlan", fields, forbid_unknown_fields=True, kw_only=True)
 
 

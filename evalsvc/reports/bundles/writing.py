@@ -79,7 +79,7 @@ def experiment_out(plan: ExperimentPlan) -> dict[str, Any]:
         "tags": experiment.tags,
         "metadata": experiment.metadata,
         "dataset": {"n_examples": version.n_examples, "content_hash": version.content_hash},
-        "plan": {one.column: getattr(plan, one.attname) for one in tables.plan_columns()},
+        "plan": {column.column: getattr(plan, column.attname) for column in tables.plan_columns()},
     }
 
 
@@ -147,7 +147,7 @@ def query_of(table: BundleTable) -> str:
     """Return the query for the lines of a table's file."""
     names = [*table.configs, *table.loose]
     picked = [f'c{i}.arrival AS "{name}"' for i, name in enumerate(names)]
-    picked += [f't."{one.column}"' for one in table.columns]
+    picked += [f't."{column.column}"' for column in table.columns]
     joins = [
         f"{'LEFT ' if name in table.loose else ''}JOIN experiments_config c{i} ON c{i}.id = t.{name}_id"
         for i, name in enumerate(names)

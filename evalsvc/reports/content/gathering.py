@@ -132,7 +132,9 @@ def _pareto(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[str, 
     absence.
     """
     metrics = [Metric.from_json(row) for row in plan.metrics]
-    able = sorted((one for one in metrics if is_pairable(one)), key=lambda one: one.name != plan.primary_metric)
+    able = sorted(
+        (candidate for candidate in metrics if is_pairable(candidate)), key=lambda one: one.name != plan.primary_metric
+    )
     names = [metric.name for metric in able[:MOST_METRICS]]
     if len(names) < 2 or len(configs) < 2:
         return None, None

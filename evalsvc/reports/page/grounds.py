@@ -31,7 +31,10 @@ def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             row_head(room.shown(config["name"], 100)),
             table_cell({"latency_ms": "latency, ms", "cost": "cost"}[what]),
             table_cell(number_text(found["n"]), kind="n"),
-            *(table_cell(f"{number_text(one['value'])} {interval_text(one)}", kind="i") for one in found["quantiles"]),
+            *(
+                table_cell(f"{number_text(quantile['value'])} {interval_text(quantile)}", kind="i")
+                for quantile in found["quantiles"]
+            ),
         ]
         for config in ranked(report)
         for what, found in report["measured"].get(config["id"], {}).items()
@@ -70,12 +73,12 @@ def gates_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield what gates have decided about configs of the experiment."""
     rows = [
         [
-            row_head(room.shown(one["name"] or one["id"], 100)),
-            table_cell(one["outcome"]),
-            table_cell(room.shown(one["summary"], 400)),
-            table_cell(moment_text(one["created_at"])),
+            row_head(room.shown(gate["name"] or gate["id"], 100)),
+            table_cell(gate["outcome"]),
+            table_cell(room.shown(gate["summary"], 400)),
+            table_cell(moment_text(gate["created_at"])),
         ]
-        for one in report["gates"][: room.rows]
+        for gate in report["gates"][: room.rows]
     ]
     if rows:
         heads: list[tuple[str, str | None]] = [(text, None) for text in ("gate", "outcome", "in words", "when")]
@@ -90,16 +93,16 @@ def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         return
     rows = [
         [
-            row_head(room.shown(one["config"], 100)),
-            table_cell(one["reason"]),
-            table_cell(room.shown(one["against"], 100)),
-            table_cell(number_text(one["watermark"]), kind="n"),
+            row_head(room.shown(decision["config"], 100)),
+            table_cell(decision["reason"]),
+            table_cell(room.shown(decision["against"], 100)),
+            table_cell(number_text(decision["watermark"]), kind="n"),
             table_cell(
-                room.shown(", ".join(f"{key} {number_text(value)}" for key, value in one["evidence"].items()), 300)
+                room.shown(", ".join(f"{key} {number_text(value)}" for key, value in decision["evidence"].items()), 300)
             ),
-            table_cell(moment_text(one["created_at"])),
+            table_cell(moment_text(decision["created_at"])),
         ]
-        for one in found[: room.rows]
+        for decision in found[: room.rows]
     ]
     heads = [("config", None), ("reason", None), ("against", None), ("after examples", "n"), ("evidence", None)]
     heads += [("when", None)]
@@ -113,13 +116,13 @@ def errors_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         return
     rows = [
         [
-            row_head(room.shown(one["config"], 100)),
-            table_cell(room.shown(one["metric"], 100) if one["metric"] else "output"),
-            table_cell(one["error_type"]),
-            table_cell(number_text(one["n"]), kind="n"),
-            table_cell(room.shown(one["message"], 200)),
+            row_head(room.shown(error["config"], 100)),
+            table_cell(room.shown(error["metric"], 100) if error["metric"] else "output"),
+            table_cell(error["error_type"]),
+            table_cell(number_text(error["n"]), kind="n"),
+            table_cell(room.shown(error["message"], 200)),
         ]
-        for one in found[: room.rows]
+        for error in found[: room.rows]
     ]
     heads = [("config", None), ("of", None), ("type", None), ("n", "n"), ("for example", None)]
     yield section("Errors by type", page_table("Most frequent first", heads, rows, len(found) - len(rows)))
@@ -130,10 +133,14 @@ def examples_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     worst, disputed = report["worst_examples"][: room.rows], report["instructive_examples"][: room.rows]
     if worst:
         config = room.shown(worst[0]["config"], 100)
-        yield section("Worst examples", element("p", f"Of {config}."), *(_example(one, [one], room) for one in worst))
+        yield section(
+            "Worst examples", element("p", f"Of {config}."), *(_example(example, [example], room) for example in worst)
+        )
     if disputed:
         said = element("p", "Where the scores of configs lie farthest apart.")
-        yield section("Most instructive examples", said, *(_example(one, one["answers"], room) for one in disputed))
+        yield section(
+            "Most instructive examples", said, *(_example(example, example["answers"], room) for example in disputed)
+        )
 
 
 def _example(one: Mapping[str, Any], answers: Sequence[Mapping[str, Any]], room: PageRoom) -> SafeString:
@@ -181,11 +188,11 @@ def asked_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     if warned:
         listed = [
             [
-                row_head(room.shown(one["metric"], 100)),
-                table_cell(room.shown(one["warning"], 200)),
-                table_cell(room.shown(", ".join(one["configs"]), 300)),
+                row_head(room.shown(warning["metric"], 100)),
+                table_cell(room.shown(warning["warning"], 200)),
+                table_cell(room.shown(", ".join(warning["configs"]), 300)),
             ]
-            for one in warned[: room.rows]
+            for warning in warned[: room.rows]
         ]
         heads = [("metric", None), ("warning", None), ("configs", None)]
         caption = "What keeps numbers from being read as others"

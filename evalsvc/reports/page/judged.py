@@ -48,7 +48,7 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         f"Isolated less integrated, example by example, for new data; above 0 its predecessors lose. "
         f"{gaps_text(components['n_comparisons'])} at {level_text(components['level'])}."
     )
-    told = [element("p", room.shown(bottleneck_sentence(one), 600)) for one in components["configs"][: room.rows]]
+    told = [element("p", room.shown(bottleneck_sentence(entry), 600)) for entry in components["configs"][: room.rows]]
     yield section("What holds it back", *told, page_table(caption, heads, rows, len(found) - len(rows)))
 
 
@@ -59,7 +59,7 @@ def gaps_text(n: int) -> str:
 
 def comparisons_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield the ranking of each comparison."""
-    parts: list[Part] = [_comparison(one, room) for one in report["comparisons"]]
+    parts: list[Part] = [_comparison(comparison, room) for comparison in report["comparisons"]]
     if parts:
         yield section("Comparisons", *parts)
 

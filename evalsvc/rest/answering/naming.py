@@ -22,8 +22,8 @@ def name_operations(document: dict[str, Any]) -> None:
 def forget_null_defaults(part: Any) -> None:
     """Remove null defaults from optional keys: client generators treat a key with a default as required."""
     if isinstance(part, list):
-        for one in part:
-            forget_null_defaults(one)
+        for item in part:
+            forget_null_defaults(item)
     if isinstance(part, dict):
         if "default" in part and part["default"] is None:
             del part["default"]

@@ -48,7 +48,7 @@ def _describe_operation(operation: dict[str, Any], guide: dict[str, str]) -> Non
     if "guide" in guide:
         operation["externalDocs"] = {"description": "In the guide", "url": guide["guide"]}
     if difflib.SequenceMatcher(None, said, text).ratio() < ALIKE:
-        operation["description"] = "\n\n".join(one for one in (said, text) if one)
+        operation["description"] = "\n\n".join(paragraph for paragraph in (said, text) if paragraph)
     else:
         operation["description"] = max(said, text, key=len)
 
@@ -69,8 +69,8 @@ def _describe_parameter(path: str, parameter: dict[str, Any]) -> None:
 def _describe_keys(owner: str, part: Any) -> None:
     """Describe the keys of every object within a schema; `owner` is the nearest name around it."""
     if isinstance(part, list):
-        for one in part:
-            _describe_keys(owner, one)
+        for item in part:
+            _describe_keys(owner, item)
     if not isinstance(part, dict):
         return
     owner = part.get("title", owner) if isinstance(part.get("title", ""), str) else owner

@@ -41,15 +41,15 @@ class FilterTree:
     def all_of(self, filters: object, pointer: str = "/filters", depth: int = 0) -> Q:
         """Return the condition that all filters match."""
         combined = Q()
-        for one in self._each(filters, pointer, depth):
-            combined &= one
+        for condition in self._each(filters, pointer, depth):
+            combined &= condition
         return combined
 
     def any_of(self, filters: object, pointer: str, depth: int) -> Q:
         """Return the condition that any filter matches."""
         combined = Q()
-        for one in self._each(filters, pointer, depth):
-            combined |= one
+        for condition in self._each(filters, pointer, depth):
+            combined |= condition
         return combined
 
     def _each(self, filters: object, pointer: str, depth: int) -> list[Q]:
@@ -89,7 +89,11 @@ def column_condition(fields: FilterFields, member: str, part: Mapping[str, objec
         return Q(**{f"{column}__isnull": operation == "eq"})
     if operation == "in":
         return Q(
-            **{f"{column}__in": [read_value(kind, one, f"{at}/{i}") for i, one in enumerate(list_of_values(value, at))]}
+            **{
+                f"{column}__in": [
+                    read_value(kind, item, f"{at}/{i}") for i, item in enumerate(list_of_values(value, at))
+                ]
+            }
         )
     found = Q(**{f"{column}__{COLUMN_LOOKUPS[operation]}": read_value(kind, value, at)})
     # Django's negation includes rows where the column is NULL: they differ from the value, too.

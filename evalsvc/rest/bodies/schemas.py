@@ -15,7 +15,7 @@ def body_schema(kind: type[msgspec.Struct]) -> dict[str, object]:
 
 def _written_out(schema: Any, parts: dict[str, Any]) -> Any:
     if isinstance(schema, list):
-        return [_written_out(one, parts) for one in schema]
+        return [_written_out(item, parts) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:

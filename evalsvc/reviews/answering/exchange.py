@@ -59,14 +59,14 @@ def export_rows(*, account: Account, id: uuid.UUID, format: str) -> Iterator[byt
 
 def _columns(review: Review) -> list[str]:
     outputs = ["first", "second", "choice"] if review.kind == Review.Kind.PAIR else ["output"]
-    asked = [f"{ANSWER}{one.name}" for one in questions_of(review.criteria)]
+    asked = [f"{ANSWER}{question.name}" for question in questions_of(review.criteria)]
     return ["item_id", "position", "input", "expected", *outputs, "reviewer", *asked, "explanation", "answered_at"]
 
 
 def _csv_parts(account: Account, review: Review, columns: Sequence[str]) -> Iterator[bytes]:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow([guarded(one) for one in columns])
+    writer.writerow([guarded(column) for column in columns])
     for row in _rows(account, review):
         cells = (row[name] for name in columns)
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
@@ -87,11 +87,11 @@ def _rows(account: Account, review: Review) -> Iterator[dict[str, Any]]:
                 said.setdefault(row.item_id, []).append(row)
         for item in items:
             answers: Sequence[ReviewAnswer | None] = said.get(item.pk) or [None]
-            yield from (_row(review, item, contents[item.pk], one) for one in answers)
+            yield from (_row(review, item, contents[item.pk], answer) for answer in answers)
 
 
 def _row(review: Review, item: ReviewItem, content: Content, answer: ReviewAnswer | None) -> dict[str, Any]:
-    texts = [one.text for one in as_shown(content, item)]
+    texts = [output.text for output in as_shown(content, item)]
     shown: Sequence[str | None] = texts or (None, None)
     said: Mapping[str, Any] = (answer.said if answer else None) or {}
     if review.kind == Review.Kind.PAIR:
@@ -99,7 +99,9 @@ def _row(review: Review, item: ReviewItem, content: Content, answer: ReviewAnswe
     else:
         outputs = {"output": shown[0]}
     questions = questions_of(review.criteria)
-    asked = {f"{ANSWER}{one.name}": words_of_answer(one, said.get(str(one.id), {})) for one in questions}
+    asked = {
+        f"{ANSWER}{question.name}": words_of_answer(question, said.get(str(question.id), {})) for question in questions
+    }
     return {
         "item_id": str(item.pk),
         "position": item.position,
@@ -122,7 +124,7 @@ def import_answers(*, account: Account, id: uuid.UUID, format: str, text: str, a
     rows = _read(format, text)
     with account_scope(account.pk):
         review = open_review(account, id)
-        items = {str(one.pk): one for one in _named(account, review, rows)}
+        items = {str(item.pk): item for item in _named(account, review, rows)}
         kept = ImportedAnswers(*_keep_all(account, review, items, rows))
         record_audit(account=account, actor=actor, action="review.imported", target=review.name, answers=kept.n_kept)
     return kept
@@ -151,7 +153,7 @@ def _keep_all(
             else:
                 n_repeated += 1
         except Invalid as problem:
-            errors += [FieldError(f"/rows/{i}{one.pointer}", one.detail) for one in problem.errors]
+            errors += [FieldError(f"/rows/{i}{error.pointer}", error.detail) for error in problem.errors]
         if len(errors) >= MAX_ERRORS:
             break
     if errors:

@@ -87,16 +87,16 @@ def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | No
     shown = as_shown(content, item)
     titles = ("First", "Second") if review.kind == Review.Kind.PAIR else ("Output",)
     before = [folded("Input", content.input)] if content.input else []
-    before += [folded(f"Context {i}", one) for i, one in enumerate(content.contexts, 1)]
+    before += [folded(f"Context {i}", context) for i, context in enumerate(content.contexts, 1)]
     before += [folded("Expected", content.expected)] if content.expected else []
     others = list_answers(account=account, review=review, items=[item.pk]).exclude(pk=row.pk)
     return ItemForm(
         row,
         content.is_gone,
         before,
-        [folded(title, one.text, one.scores) for title, one in zip(titles, shown, strict=False)],
+        [folded(title, output.text, output.scores) for title, output in zip(titles, shown, strict=False)],
         _questions(review, dict(row.said or {}), typed or {}),
-        [words_of_said(review, one) for one in others] if review.show_answers else [],
+        [words_of_said(review, answer) for answer in others] if review.show_answers else [],
         (typed or {}).get("explanation", row.explanation or ""),
     )
 
@@ -106,7 +106,7 @@ def _questions(review: Review, said: Mapping[str, Any], typed: Mapping[str, str]
         chosen = typed.get("choice") or said.get("choice")
         options = [AnswerOption(value, label, i, value == chosen) for i, (value, label) in enumerate(PAIR_OPTIONS, 1)]
         return [QuestionForm("choice", "Which is better?", None, options, "choice")]
-    return [_question(one, said.get(str(one.id), {}), typed) for one in questions_of(review.criteria)]
+    return [_question(question, said.get(str(question.id), {}), typed) for question in questions_of(review.criteria)]
 
 
 def _question(question: Question, said: Mapping[str, Any], typed: Mapping[str, str]) -> QuestionForm:
@@ -123,7 +123,7 @@ def _question(question: Question, said: Mapping[str, Any], typed: Mapping[str, s
 def _offered(question: Question) -> list[tuple[str, str]]:
     if question.annotation_type == Type.BINARY:
         return [("pass", "Pass"), ("fail", "Fail")]
-    return [(str(i), _label(one)) for i, one in enumerate(question.categories)]
+    return [(str(i), _label(category)) for i, category in enumerate(question.categories)]
 
 
 def _label(category: Category) -> str:
@@ -136,8 +136,8 @@ def _kept(question: Question, said: Mapping[str, Any]) -> str:
         return ""
     if question.annotation_type == Type.BINARY:
         return "pass" if said.get("value_pass") else "fail"
-    for i, one in enumerate(question.categories):
-        if _sent_for(one) == said:
+    for i, category in enumerate(question.categories):
+        if _sent_for(category) == said:
             return str(i)
     value = said.get("value_text", said.get("value_score"))
     return f"{value}"
@@ -155,9 +155,9 @@ def said_in_form(review: Review, sent: Mapping[str, str]) -> Said:
     if review.kind == Review.Kind.PAIR:
         return Said((), sent.get("choice"), explanation)
     answers = [
-        {"criteria": str(one.id), **value}
-        for one in questions_of(review.criteria)
-        if (value := _value(one, sent.get(f"{PREFIX}{one.id}", ""))) is not None
+        {"criteria": str(question.id), **value}
+        for question in questions_of(review.criteria)
+        if (value := _value(question, sent.get(f"{PREFIX}{question.id}", ""))) is not None
     ]
     return Said(answers, None, explanation)
 
@@ -185,7 +185,9 @@ def words_of_said(review: Review, row: ReviewAnswer) -> str:
         words = dict(PAIR_OPTIONS)[said["choice"]]
     else:
         asked = questions_of(review.criteria)
-        words = "; ".join(f"{one.name}: {words_of_answer(one, said.get(str(one.id), {}))}" for one in asked)
+        words = "; ".join(
+            f"{question.name}: {words_of_answer(question, said.get(str(question.id), {}))}" for question in asked
+        )
     return f"{words} ({row.explanation})" if row.explanation else words
 
 
@@ -211,10 +213,10 @@ def said_in_words(review: Review, row: Mapping[str, str]) -> Said:
     if review.kind == Review.Kind.PAIR:
         return Said((), row.get("choice", "").strip().lower(), explanation)
     answers = []
-    for one in questions_of(review.criteria):
-        sent = row.get(f"answer:{one.name}", "")
-        places = {label: value for value, label in _offered(one)}
-        place = sent.strip().lower() if one.annotation_type == Type.BINARY else _place(places, sent)
-        if (value := _value(one, place)) is not None:
-            answers.append({"criteria": str(one.id), **value})
+    for question in questions_of(review.criteria):
+        sent = row.get(f"answer:{question.name}", "")
+        places = {label: value for value, label in _offered(question)}
+        place = sent.strip().lower() if question.annotation_type == Type.BINARY else _place(places, sent)
+        if (value := _value(question, place)) is not None:
+            answers.append({"criteria": str(question.id), **value})
     return Said(answers, None, explanation)

@@ -155,17 +155,17 @@ def lease_out(account: Account, row: ReviewAnswer, others: Sequence[ReviewAnswer
         contexts=list(content.contexts),
         outputs=_outputs_out(review, item, content),
         is_gone=content.is_gone,
-        others=[_other_out(one) for one in others] if review.show_answers else None,
+        others=[_other_out(answer) for answer in others] if review.show_answers else None,
     )
 
 
 def _outputs_out(review: Review, item: ReviewItem, content: Content) -> list[ShownOutput]:
     return [
         ShownOutput(
-            text=one.text,
-            scores=[shape_of(score, ShownScoreOut) for score in one.scores] if review.show_scores else None,
+            text=output.text,
+            scores=[shape_of(score, ShownScoreOut) for score in output.scores] if review.show_scores else None,
         )
-        for one in as_shown(content, item)
+        for output in as_shown(content, item)
     ]
 
 

@@ -166,8 +166,8 @@ def report_out(account: Account, review: Review) -> ReviewReport:
     found = findings_of(account=account, review=review)
     return ReviewReport(
         **_facts(review, found.progress),
-        agreement=[_agreement_out(one) for one in found.agreement],
-        estimates=[_estimate_out(one) for one in found.estimates],
+        agreement=[_agreement_out(agreement) for agreement in found.agreement],
+        estimates=[_estimate_out(estimate) for estimate in found.estimates],
     )
 
 
@@ -177,7 +177,7 @@ def _facts(review: Review, progress: Progress) -> dict[str, Any]:
     return {
         **{name: getattr(review, name) for name in (*plain, "n_items", "created_by", "created_at", "closed_at")},
         "state": progress.state,
-        "criteria": [_question_out(one) for one in review.criteria],
+        "criteria": [_question_out(criteria) for criteria in review.criteria],
         "sample": ReviewSample(**sample),
         "n_answered": progress.n_complete,
         "n_partial": progress.n_begun - progress.n_complete,
@@ -191,7 +191,7 @@ def _facts(review: Review, progress: Progress) -> dict[str, Any]:
 
 def _question_out(kept: Mapping[str, Any]) -> ReviewQuestion:
     (question,) = questions_of([kept])
-    categories = [CategoryFacts(label=one.label, score=one.score) for one in question.categories]
+    categories = [CategoryFacts(label=category.label, score=category.score) for category in question.categories]
     return shape_of(question, ReviewQuestion, categories=categories or None)
 
 

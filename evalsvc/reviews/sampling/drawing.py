@@ -68,7 +68,8 @@ def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> Drawn:
     swaps = [sides.random() < 0.5 for _ in places]
     candidates = (frame.candidates[place] for place in places)
     items = [
-        (one, chance, swap and one.other_id != 0) for one, chance, swap in zip(candidates, chances, swaps, strict=True)
+        (candidate, chance, swap and candidate.other_id != 0)
+        for candidate, chance, swap in zip(candidates, chances, swaps, strict=True)
     ]
     return Drawn(items, {"method": ask.method, **facts})
 
@@ -77,20 +78,20 @@ def _weights(account: Account, frame: Frame, ask: SampleAsk) -> list[float]:
     if frame.kind == Kind.SPAN:
         raise Invalid(FieldError("/sample/method", f"Spans have no scores; draw {ALL} or {RANDOM}."))
     known = list(_closeness(account, frame, ask) if ask.method == UNCERTAIN else _spread(account, frame))
-    values = [one for one in known if one is not None]
+    values = [score for score in known if score is not None]
     if not values:
         needed = "two verdicts on the same thing" if ask.method == DISAGREEING else "a score to go by"
         raise Invalid(FieldError("/sample/method", f"No item has {needed}."))
     # Of what nothing is known, nothing is assumed: it is drawn as an average item.
     average = float(np.mean(values))
-    return [average if one is None else one for one in known]
+    return [average if score is None else score for score in known]
 
 
 def _closeness(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float | None]:
     """Yield how near each candidate's score is to the threshold, from 0 (the furthest) to 1; of a pair to a tie."""
-    distances = [None if one is None else abs(one) for one in _offsets(account, frame, ask)]
-    furthest = max((one for one in distances if one is not None), default=0.0) or 1.0
-    return (None if one is None else 1 - one / furthest for one in distances)
+    distances = [None if offset is None else abs(offset) for offset in _offsets(account, frame, ask)]
+    furthest = max((distance for distance in distances if distance is not None), default=0.0) or 1.0
+    return (None if distance is None else 1 - distance / furthest for distance in distances)
 
 
 def _offsets(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float | None]:
@@ -102,8 +103,8 @@ def _offsets(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float |
     if ask.metric is None or ask.metric not in names:
         there = ", ".join(sorted(names)) or "none"
         raise Invalid(FieldError("/sample/metric", f"Name the metric whose scores are meant; there are: {there}."))
-    for one in frame.candidates:
-        first, second = (scores.get(key, {}).get(ask.metric) for key in _keys(one))
+    for candidate in frame.candidates:
+        first, second = (scores.get(key, {}).get(ask.metric) for key in _keys(candidate))
         if frame.kind == Kind.OUTPUT:
             yield None if first is None else first - ask.threshold
         else:
@@ -118,8 +119,8 @@ def _spread(account: Account, frame: Frame) -> Iterator[float | None]:
         )
         return
     scores = metric_scores(account, frame)
-    for one in frame.candidates:
-        first, second = (scores.get(key, {}) for key in _keys(one))
+    for candidate in frame.candidates:
+        first, second = (scores.get(key, {}) for key in _keys(candidate))
         if frame.kind == Kind.OUTPUT:
             values = [min(1.0, max(0.0, value)) for value in first.values()]
         else:

@@ -49,7 +49,7 @@ class Frame:
     @property
     def digest(self) -> str:
         """Return what the frame is known by: SHA-256 of its ids in their order."""
-        ids = "\n".join(f"{one.subject_id}:{one.other_id}" for one in self.candidates)
+        ids = "\n".join(f"{row.subject_id}:{row.other_id}" for row in self.candidates)
         return hashlib.sha256(ids.encode()).hexdigest()
 
 
@@ -78,7 +78,12 @@ def _outputs(account: Account, asked: Mapping[str, Any]) -> Frame:
     configs = _configs(account, asked, "/items/outputs", least=1)
     rows = _answered(account, asked["experiment_id"], configs)
     found = [FrameRow(id, 0, config, None, pos) for id, config, pos in rows[: MAX_FRAME + 1]]
-    return Frame(Kind.OUTPUT, found, {one.pk: one.name for one in configs}, asked["experiment_id"])
+    return Frame(
+        Kind.OUTPUT,
+        found,
+        {experiment_config.pk: experiment_config.name for experiment_config in configs},
+        asked["experiment_id"],
+    )
 
 
 def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
@@ -91,19 +96,24 @@ def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
     for id, config, pos in rows:
         by_place.setdefault(pos, {})[config] = id
     # The order of arrival decides which config of a pair is the first.
-    ids = [one.pk for one in configs]
+    ids = [experiment_config.pk for experiment_config in configs]
     found = [
         FrameRow(answers[a], answers[b], a, b, pos)
         for pos, answers in by_place.items()
         for a, b in itertools.combinations(ids, 2)
         if a in answers and b in answers
     ]
-    return Frame(Kind.PAIR, found, {one.pk: one.name for one in configs}, asked["experiment_id"])
+    return Frame(
+        Kind.PAIR,
+        found,
+        {experiment_config.pk: experiment_config.name for experiment_config in configs},
+        asked["experiment_id"],
+    )
 
 
 def _answered(account: Account, experiment_id: int, configs: Collection[Config]) -> Any:
     rows = list_outputs(account=account, experiment_id=experiment_id)
-    wanted = rows.filter(status=Output.Status.OK, config_id__in=[one.pk for one in configs])
+    wanted = rows.filter(status=Output.Status.OK, config_id__in=[config.pk for config in configs])
     return wanted.order_by("pos", "config_id").values_list("id", "config_id", "pos")
 
 
@@ -121,7 +131,7 @@ def _configs(account: Account, asked: Mapping[str, Any], pointer: str, *, least:
 
 
 def _named(rows: Sequence[Config], wanted: Sequence[str], pointer: str) -> list[Config]:
-    known = {one.name: one for one in rows} | {str(one.pk): one for one in rows}
+    known = {config.name: config for config in rows} | {str(config.pk): config for config in rows}
     errors = [
         FieldError(f"{pointer}/{i}", f"The experiment has no config {name!r}.")
         for i, name in enumerate(wanted)
@@ -130,7 +140,7 @@ def _named(rows: Sequence[Config], wanted: Sequence[str], pointer: str) -> list[
     if errors:
         raise Invalid(*errors)
     chosen = {known[name].pk for name in wanted}
-    return [one for one in rows if one.pk in chosen]
+    return [config for config in rows if config.pk in chosen]
 
 
 def _evaluations(account: Account, asked: Mapping[str, Any]) -> Frame:
@@ -164,7 +174,7 @@ def _pointed(filters: object) -> Any:
     try:
         return telemetry_condition(filters, SPAN_FIELDS)
     except Invalid as problem:
-        raise Invalid(*(FieldError(f"/items/spans{one.pointer}", one.detail) for one in problem.errors)) from None
+        raise Invalid(*(FieldError(f"/items/spans{error.pointer}", error.detail) for error in problem.errors)) from None
 
 
 # --- Scores ----------------------------------------------------------------------------------------------------------
@@ -182,7 +192,7 @@ def metric_scores(account: Account, frame: Frame) -> dict[tuple[int, int], dict[
 
 def evaluation_scores(account: Account, frame: Frame) -> Iterator[tuple[float | None, list[float]]]:
     """Yield for each candidate its score, and the verdicts (1 passed, 0 failed) of all evaluators of the same log."""
-    ids = [one.subject_id for one in frame.candidates]
+    ids = [candidate.subject_id for candidate in frame.candidates]
     rows = {id: (score, log) for id, score, log in _facts(account, id__in=ids).values_list("id", "score", "log_id")}
     logs = {log for _, log in rows.values() if log is not None}
     verdicts: dict[str, list[float]] = {}

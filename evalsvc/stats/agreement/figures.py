@@ -78,9 +78,9 @@ def _interval_alpha(ratings: Ratings, level: float, seed: int) -> AgreementFigur
     items = [np.array([float(value) for value in item.values()]) for item in ratings if len(item) > 1]
     # Differences alone matter; about the middle they lose no digits.
     middle = float(np.concatenate(items).mean()) if items else 0.0
-    sizes = np.array([one.size for one in items], dtype=float)
-    sums = np.array([(one - middle).sum() for one in items])
-    squares = np.array([((one - middle) ** 2).sum() for one in items])
+    sizes = np.array([values.size for values in items], dtype=float)
+    sums = np.array([(values - middle).sum() for values in items])
+    squares = np.array([((values - middle) ** 2).sum() for values in items])
     within = 2 * (sizes * squares - sums * sums) / np.maximum(sizes - 1, 1)
 
     def alpha(weights: Floats) -> Floats:
@@ -128,7 +128,7 @@ def cohen_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agre
     if not both:
         return AgreementFigure(None, None, None, 0, 0, NO_PAIRS)
     words = {word: i for i, word in enumerate(dict.fromkeys(word for pair in both for word in pair))}
-    kinds = Counter((words[one], words[other]) for one, other in both)
+    kinds = Counter((words[value], words[other]) for value, other in both)
     times = np.array([*kinds.values()], dtype=float)
     a, b = (np.eye(len(words))[[kind[side] for kind in kinds]] for side in (0, 1))
     agree = (a * b).sum(axis=1)

@@ -87,4 +87,4 @@ def _resampled(statistic: Statistic, times: Floats, seed: int) -> Floats:
     n_resamples = N_RESAMPLES if len(times) < MANY_KINDS else N_FOR_MANY
     portions = [min(size, n_resamples - begun) for begun in range(0, n_resamples, size)]
     draws = (rng.multinomial(n_items, times / n_items, size=n) for n in portions)
-    return np.concatenate([statistic(one.astype(float)) for one in draws])
+    return np.concatenate([statistic(counts.astype(float)) for counts in draws])

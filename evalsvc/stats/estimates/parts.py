@@ -79,8 +79,8 @@ def joint_estimates(
     >>> round(first.lower, 3), round(first.upper, 3), first.method, part_level
     (0.651, 0.991, 'clopper-pearson', 0.975)
     """
-    each = simultaneous_level(level, max(1, len(parts) + n_others))
-    return [_estimated(kind.of_one_score, part, each, value_range) for part in parts], each
+    part_level = simultaneous_level(level, max(1, len(parts) + n_others))
+    return [_estimated(kind.of_one_score, part, part_level, value_range) for part in parts], part_level
 
 
 def _estimated(kind: MetricKind, part: SlicePart, level: float, value_range: ValueRange | None) -> PartEstimate:

@@ -80,7 +80,7 @@ def check_strategy(strategy: str, kind: MetricKind, binary: bool, value_range: V
 
 
 def _why_not_of_variance(strategy: str, kind: MetricKind) -> str:
-    fit = [one.name for one in STRATEGIES.values() if one.of_set is not None and one.of_set.is_of_variance]
+    fit = [rule.name for rule in STRATEGIES.values() if rule.of_set is not None and rule.of_set.is_of_variance]
     return f"A {kind} takes the strategies {' and '.join(fit)}; {strategy} needs single scores in a range."
 
 

@@ -232,8 +232,8 @@ def _exact_macro(table: Counts, level: float) -> Ends:
     hits, actual, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     occur = np.flatnonzero(actual)
     # Bonferroni: the intervals of all classes are simultaneously valid at the requested level.
-    each = 1.0 - (1.0 - level) / occur.size
-    shares = [_f1(int(hits[i]), int(predicted[i]), int(actual[i]), each) for i in occur]
+    class_level = 1.0 - (1.0 - level) / occur.size
+    shares = [_f1(int(hits[i]), int(predicted[i]), int(actual[i]), class_level) for i in occur]
     lower = [share.lower for share in shares if share.lower is not None]
     upper = [share.upper for share in shares if share.upper is not None]
     return sum(lower) / len(lower), sum(upper) / len(upper)

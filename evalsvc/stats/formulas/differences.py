@@ -36,6 +36,9 @@ def difference_of_intervals(first: tuple[float, Ends], second: tuple[float, Ends
     >>> round(value, 4), round(low, 4), round(high, 4)
     (0.2, 0.0524, 0.3339)
     """
-    (one, (low_one, high_one)), (two, (low_two, high_two)) = first, second
-    value = one - two
-    return value, (value - math.hypot(one - low_one, high_two - two), value + math.hypot(high_one - one, two - low_two))
+    (first_value, (low_one, high_one)), (two, (low_two, high_two)) = first, second
+    value = first_value - two
+    return value, (
+        value - math.hypot(first_value - low_one, high_two - two),
+        value + math.hypot(high_one - first_value, two - low_two),
+    )

@@ -79,7 +79,7 @@ def judge_all(claims: Sequence[GateClaim], alpha: float, *, watched: bool) -> li
 
 def outcome_of(judged: Sequence[JudgedClaim]) -> str:
     """Return the decision of the gate."""
-    outcomes = {one.outcome for one in judged}
+    outcomes = {claim.outcome for claim in judged}
     return FAIL if FAIL in outcomes else UNDECIDED if UNDECIDED in outcomes or not outcomes else PASS
 
 

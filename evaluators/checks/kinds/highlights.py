@@ -59,7 +59,11 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
 
 
 def _marks(text: str | None, answers: Sequence[AnswerText], field: Field) -> list[Mark]:
-    placed = [(one.document_id or "", one.start, one.end) for one in answers if None not in (one.start, one.end)]
+    placed = [
+        (answer.document_id or "", answer.start, answer.end)
+        for answer in answers
+        if None not in (answer.start, answer.end)
+    ]
     if placed and len(placed) == len(answers):
         return [(document, start or 0, end or 0) for document, start, end in placed]
     if text is None:
@@ -70,7 +74,7 @@ def _marks(text: str | None, answers: Sequence[AnswerText], field: Field) -> lis
         listed = None
     if not isinstance(listed, list) or len(listed) > MAX_MARKS:
         raise _wrong(field)
-    return [_read(one, field) for one in listed]
+    return [_read(item, field) for item in listed]
 
 
 def _read(one: Any, field: Field) -> Mark:

@@ -70,12 +70,12 @@ def schema_problems(schema: Settings, pointer: str, *, n_steps: int = MAX_STEPS)
         yield SettingsProblem(pointer, detail)
         return
     found = [*_meta(schema, pointer)]
-    for each, where, _ in nodes:
-        if isinstance(each, dict):
-            found += _parts(schema, each, where)
-            if "$schema" in each and where != pointer and not where.endswith(_NAMING):
+    for subschema, where, _ in nodes:
+        if isinstance(subschema, dict):
+            found += _parts(schema, subschema, where)
+            if "$schema" in subschema and where != pointer and not where.endswith(_NAMING):
                 found.append(SettingsProblem(f"{where}/$schema", "may stand at the top of the schema only"))
-    if len({pattern for each, _, _ in nodes for _, pattern in _patterns(each, "")}) > MAX_PATTERNS:
+    if len({pattern for subschema, _, _ in nodes for _, pattern in _patterns(subschema, "")}) > MAX_PATTERNS:
         found.append(SettingsProblem(pointer, f"must have at most {MAX_PATTERNS} different patterns"))
     yield from found
     # Only a schema that is sound so far can be tried.
@@ -157,18 +157,18 @@ def _walk(value: JSONValue, pointer: str, depth: int) -> Iterator[tuple[JSONValu
     for n_seen in range(MAX_SCHEMA_NODES + 1):
         if n_seen >= len(waiting):
             break
-        each, where, level = waiting[n_seen]
-        if isinstance(each, dict):
-            waiting.extend((inner, f"{where}/{_escape(name)}", level + 1) for name, inner in each.items())
-        elif isinstance(each, list):
-            waiting.extend((inner, f"{where}/{index}", level + 1) for index, inner in enumerate(each))
+        subschema, where, level = waiting[n_seen]
+        if isinstance(subschema, dict):
+            waiting.extend((inner, f"{where}/{_escape(name)}", level + 1) for name, inner in subschema.items())
+        elif isinstance(subschema, list):
+            waiting.extend((inner, f"{where}/{index}", level + 1) for index, inner in enumerate(subschema))
     yield from waiting
 
 
 def _names(schema: Settings) -> frozenset[str]:
     found: set[str] = set()
-    for each, _, _ in _walk(dict(schema), "", 0):
-        properties = each.get("properties") if isinstance(each, dict) else None
+    for subschema, _, _ in _walk(dict(schema), "", 0):
+        properties = subschema.get("properties") if isinstance(subschema, dict) else None
         found.update(properties if isinstance(properties, dict) else ())
     return frozenset(found)
 

@@ -40,7 +40,7 @@ def violations(schema: Settings, value: JSONValue) -> list[tuple[Path, str]]:
 
     Raises CannotScore("input_too_long") when telling would take too long or nest too deep. `format` is not checked.
     """
-    return [(each.path, each.keyword) for each in breaches(schema, value)]
+    return [(breach.path, breach.keyword) for breach in breaches(schema, value)]
 
 
 def breaches(schema: Settings, value: JSONValue, *, most: int = MAX_ERRORS, n_steps: int = MAX_STEPS) -> list[Breach]:
@@ -134,7 +134,9 @@ def _additional_properties(validator: Any, extra: Any, instance: Any, schema: An
     if not isinstance(instance, Mapping):
         return
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    others = [name for name in instance if name not in known and not any(_matches(each, name) for each in patterns)]
+    others = [
+        name for name in instance if name not in known and not any(_matches(pattern, name) for pattern in patterns)
+    ]
     if extra is False and others:
         yield _error("has further properties")
     elif isinstance(extra, Mapping):
@@ -144,7 +146,7 @@ def _additional_properties(validator: Any, extra: Any, instance: Any, schema: An
 
 def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
     # The library compares each item with each where they cannot be sorted.
-    if wanted is True and isinstance(instance, list) and len({_canonical(each) for each in instance}) < len(instance):
+    if wanted is True and isinstance(instance, list) and len({_canonical(item) for item in instance}) < len(instance):
         yield _error("repeats an item")
 
 
@@ -157,8 +159,8 @@ def _plain(value: JSONValue) -> JSONValue:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return {name: _plain(each) for name, each in value.items()} if isinstance(value, dict) else value
+        return [_plain(item) for item in value]
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _matches(pattern: str, text: str) -> bool:

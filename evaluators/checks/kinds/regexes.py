@@ -108,7 +108,7 @@ def is_fullmatch(pattern: str, text: str) -> bool:
 
 def find_spans(pattern: str, text: str, most: int) -> list[Span]:
     """Find the places of a pattern from left to right, so many at most."""
-    found = _bounded(lambda compiled, text: [each.span() for each in _matches(compiled, text, most)], pattern, text)
+    found = _bounded(lambda compiled, text: [match.span() for match in _matches(compiled, text, most)], pattern, text)
     return [(start, end) for start, end in found]
 
 

@@ -115,7 +115,7 @@ def _found(operation: str, text: Searched, wanted: Iterable[str], *, with_spans:
     if len(places) == 1:
         because = f"the text {'contains' if n_found else 'does not contain'} what is looked for"
     spans = tuple(sorted({span for found in places for span in found})) if with_spans else ()
-    found: list[int] = [index for index, each in enumerate(places) if each]
+    found: list[int] = [index for index, spans_at in enumerate(places) if spans_at]
     return verdict(passed, because, spans=spans, found=[*found])
 
 
@@ -151,7 +151,7 @@ def _texts(settings: Settings, pointer: str) -> list[tuple[str, str]]:
     if settings["operation"] in _SEVERAL:
         values = settings.get("values")
         listed = values if isinstance(values, list) else []
-        return [(f"{pointer}/values/{index}", str(each)) for index, each in enumerate(listed)]
+        return [(f"{pointer}/values/{index}", str(text)) for index, text in enumerate(listed)]
     value = settings.get("value")
     return [(f"{pointer}/value", value)] if isinstance(value, str) else []
 

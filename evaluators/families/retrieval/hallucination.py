@@ -176,7 +176,7 @@ def _plain(value: float, threshold: float, explanation: str | None) -> Score:
 
 def _measured(found: Support, threshold: float, *, explain: bool) -> Score:
     passed = found.value >= threshold
-    weak = tuple(each.span for each in found.sentences if each.value < threshold)
+    weak = tuple(sentence.span for sentence in found.sentences if sentence.value < threshold)
     return Score(
         value=found.value,
         passed=passed,
@@ -222,9 +222,11 @@ def _extra(found: Support, worst: SentenceSupport) -> dict[str, JSONValue]:
         "together": worst.parts.together,
         "near_question": found.near_question,
         "negation_differs": worst.is_negation_off,
-        "unsupported_numbers": _offsets(where for each in found.sentences for where in each.numbers),
-        "unsupported_names": _offsets(where for each in found.sentences for where in each.names),
-        "sentences": [{"start": each.span[0], "end": each.span[1], "support": each.value} for each in sentences],
+        "unsupported_numbers": _offsets(where for sentence in found.sentences for where in sentence.numbers),
+        "unsupported_names": _offsets(where for sentence in found.sentences for where in sentence.names),
+        "sentences": [
+            {"start": sentence.span[0], "end": sentence.span[1], "support": sentence.value} for sentence in sentences
+        ],
     }
 
 

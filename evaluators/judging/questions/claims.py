@@ -59,7 +59,7 @@ def _reader(output: str, contexts: Sequence[str]) -> Callable[[Answer], Reading]
         spans = [locate(read_text(claim, "passage"), output) for claim in claims]
         quotes = [read_text(claim, "quote") for claim in claims]
         found = [quotable.holds(quote) for quote in quotes]
-        rows = [_row(*each) for each in zip(spans, supported, found, strict=True)]
+        rows = [_row(*claim) for claim in zip(spans, supported, found, strict=True)]
         quoted = [held for held, quote in zip(found, quotes, strict=True) if quote.strip()]
         wrong = {span for span, good in zip(spans, supported, strict=True) if span and not good}
         return Reading(

@@ -134,7 +134,7 @@ def _read(answer: Answer, roles: Roles) -> _Judged:
 
 def _value(judged: Sequence[_Judged], settings: Settings) -> tuple[float, dict[str, JSONValue]]:
     """Return the score and its `extra` fields. Probabilities are used only if both orders have them."""
-    orders: list[JSONValue] = [one.as_json(roles) for one, roles in zip(judged, ORDERS, strict=True)]
+    orders: list[JSONValue] = [judgement.as_json(roles) for judgement, roles in zip(judged, ORDERS, strict=True)]
     stated: dict[str, JSONValue] = {
         "winner": _winner(judged),
         "order_biased": judged[0].winner != judged[1].winner,
@@ -142,8 +142,8 @@ def _value(judged: Sequence[_Judged], settings: Settings) -> tuple[float, dict[s
     }
     if not is_weighed(settings):
         return WORTH[_winner(judged)], stated
-    is_told = all(one.chances is not None for one in judged)
-    value = sum(one.value for one in judged) / len(judged) if is_told else WORTH[_winner(judged)]
+    is_told = all(judgement.chances is not None for judgement in judged)
+    value = sum(judgement.value for judgement in judged) / len(judged) if is_told else WORTH[_winner(judged)]
     return value, {**stated, "score_source": "logprobs" if is_told else "answer"}
 
 

@@ -111,8 +111,8 @@ async def judge_context_relevance(
     with owing(asker.answers):
         answers = await asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])
         graded = [_grade(context, answer, settings) for context, answer in zip(shown.values(), answers, strict=True)]
-    grades = [each.counted for each in graded]
-    rows: list[JSONValue] = [each.row(index) for index, each in zip(shown, graded, strict=True)]
+    grades = [grade.counted for grade in graded]
+    rows: list[JSONValue] = [grade.row(index) for index, grade in zip(shown, graded, strict=True)]
     best, helpful = max(grades, default=0.0), sum(grade >= 2 for grade in grades)
     value = best / HIGHEST_GRADE
     because = f"{helpful} of {len(contexts)} contexts help to answer the question; the best has grade {best:g} of 3."

@@ -53,7 +53,7 @@ def _announced(reading: PlainText) -> Iterator[Span]:
     spans = [found.span() for found in candidates]
     announced = [Announced(label, reading.labels, spans) for label in (WORDS, labels.PHONE)]
     for start, end in spans:
-        if any(each.near(start, end) for each in announced) and not _is_other(reading, start):
+        if any(spans_near.near(start, end) for spans_near in announced) and not _is_other(reading, start):
             yield start, end
 
 

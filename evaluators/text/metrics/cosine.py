@@ -16,7 +16,9 @@ def embedding_cosines(output: str, golds: Sequence[str]) -> list[float]:
     compared = [gold for gold in found if gold != output and _says_something(gold)]
     if compared and _says_something(output):
         said, *wanted = embed([output, *compared])
-        found |= {gold: min(max(float(said @ each), -1.0), 1.0) for gold, each in zip(compared, wanted, strict=True)}
+        found |= {
+            gold: min(max(float(said @ vector), -1.0), 1.0) for gold, vector in zip(compared, wanted, strict=True)
+        }
     return [found[gold] for gold in golds]
 
 

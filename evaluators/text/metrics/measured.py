@@ -32,9 +32,9 @@ class Measured:
 
 def one_by_one(each: Iterable[Each]) -> Iterator[Each]:
     """Go through what costs time one by one, while there is time. Raises CannotScore("input_too_long")."""
-    for one in each:
+    for item in each:
         budget.check()
-        yield one
+        yield item
 
 
 def too_long(detail: str) -> CannotScore:
@@ -61,13 +61,14 @@ def _rouge(metric: str) -> Callable[[str, Golds], Measured]:
             for name, of in _ROUGES.items()
         }
         # Each metric has its own nearest gold answer, as in rouge-score's `score_multi`.
-        nearest = {name: None if None in each else _best(each) for name, each in found.items()}
+        nearest = {name: None if None in values else _best(values) for name, values in found.items()}
         index = nearest[metric]
         if index is None:
             raise too_long("ROUGE-L needs the product of output and gold words to stay under ten thousand million.")
         chosen = found[metric][index]
         extra: dict[str, JSONValue] = {
-            name: None if nearest[name] is None else _parts(each[nearest[name] or 0]) for name, each in found.items()
+            name: None if nearest[name] is None else _parts(values[nearest[name] or 0])
+            for name, values in found.items()
         }
         extra |= {"n_output": len(said), "n_gold": len(wanted[index]), **_nearest(golds, index)}
         return Measured(_f1(chosen), f"{_NAMES[metric]} F-measure is {_shares(chosen)}", extra)

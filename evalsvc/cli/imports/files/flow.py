@@ -92,7 +92,7 @@ def send_all(intake: Intake, wish: Wish, report: Report, target: Transport) -> N
     result = {**told(intake, wish), "kept": n_kept, "refused_by_service": refused, "datasets": datasets}
     report.finish(result, [*_lines(intake, wish), *_kept_lines(n_kept, datasets)])
     if refused:
-        lines = [f"  {one['file']}, line {one['line']}: {one['reason']}" for one in refused[:MOST_TOLD]]
+        lines = [f"  {refusal['file']}, line {refusal['line']}: {refusal['reason']}" for refusal in refused[:MOST_TOLD]]
         raise Incomplete("\n".join([f"The service refused {len(refused)} scores, and keeps the others:", *lines]))
 
 
@@ -138,7 +138,7 @@ def _refused(intake: Intake, row: JsonRow, reason: str) -> dict[str, object]:
 def tell_dry_run(intake: Intake, wish: Wish, report: Report) -> None:
     """Tell what would come in."""
     datasets = [{"name": name, "examples": n} for name, n in intake.staging.datasets()]
-    lines = [f"dataset {one['name']}: {one['examples']} examples would come in" for one in datasets]
+    lines = [f"dataset {dataset['name']}: {dataset['examples']} examples would come in" for dataset in datasets]
     first = f"{intake.staging.count('scores')} scores would come in; nothing was sent."
     report.finish({**told(intake, wish), "datasets": datasets}, [*_lines(intake, wish), *lines, first])
 
@@ -157,7 +157,7 @@ def _lines(intake: Intake, wish: Wish) -> Iterator[str]:
 
 
 def _kept_lines(n_kept: int, datasets: Sequence[dict[str, object]]) -> Iterator[str]:
-    for one in datasets:
-        state = "is new" if one["created"] else "was there"
-        yield f"dataset {one['name']}: version {one['version']} {state}, {one['examples']} examples"
+    for dataset in datasets:
+        state = "is new" if dataset["created"] else "was there"
+        yield f"dataset {dataset['name']}: version {dataset['version']} {state}, {dataset['examples']} examples"
     yield click.style(f"{n_kept} scores are in the account.", bold=True)

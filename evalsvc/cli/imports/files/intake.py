@@ -119,7 +119,7 @@ class Intake:
     def _spelled(self, name: str, values: Values) -> str:
         """Return what the file calls a field of the service."""
         names = self.source.fields.get(name, ())
-        return next((one for one in names if one in values), names[0] if names else name)
+        return next((candidate for candidate in names if candidate in values), names[0] if names else name)
 
     def refuse(self, fault: Fault) -> None:
         """Note a fault."""

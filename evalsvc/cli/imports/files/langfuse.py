@@ -120,7 +120,7 @@ def take_trace(record: FileRecord, intake: Intake) -> None:
 
 
 def _nested(scores: object) -> list[Values]:
-    return [one for one in scores if isinstance(one, dict)] if isinstance(scores, list) else []
+    return [score for score in scores if isinstance(score, dict)] if isinstance(scores, list) else []
 
 
 def take_observation(record: FileRecord, intake: Intake) -> None:

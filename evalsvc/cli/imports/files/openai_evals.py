@@ -99,7 +99,7 @@ def _sampled(data: Values) -> dict[str, object]:
 def _matched(data: Values) -> dict[str, object]:
     """Return the texts of a match event; the input is in the sampling event."""
     expected = data.get("expected")
-    golds = [text for one in expected if (text := as_text(one))] if isinstance(expected, list) else None
+    golds = [text for answer in expected if (text := as_text(answer))] if isinstance(expected, list) else None
     texts = {
         "evaluated_model_output": as_text(pick(data, "sampled", "picked")[1]),
         "evaluated_model_gold_answer": None if golds else as_text(expected),

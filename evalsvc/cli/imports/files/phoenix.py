@@ -177,7 +177,7 @@ def _annotations(values: Values) -> list[Values]:
     """Return the annotations of a run: a list in JSON, columns such as `annotation_exact_score` in CSV."""
     listed = values.get("annotations")
     if isinstance(listed, list):
-        return [one for one in listed if isinstance(one, dict)]
+        return [annotation for annotation in listed if isinstance(annotation, dict)]
     return [
         {
             "name": name,

@@ -48,8 +48,8 @@ class ImportOutcome:
         """Yield the result for a person."""
         for kind in self.found:
             yield f"{kind}: {self.found[kind]} found, {self.kept[kind]} new, {self.there[kind]} there already"
-        for one in self.left_out[:SHOWN]:
-            yield f"left out: {one['kind']} {one['id']}: {one['reason']}"
+        for item in self.left_out[:SHOWN]:
+            yield f"left out: {item['kind']} {item['id']}: {item['reason']}"
         if len(self.left_out) > SHOWN:
             yield f"left out: {len(self.left_out) - SHOWN} more; --json lists all"
         for difference in self.differences[:SHOWN]:

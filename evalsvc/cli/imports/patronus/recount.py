@@ -22,7 +22,7 @@ def count_both_sides(
 ) -> list[dict[str, object]]:
     """Return where both sides differ: one entry for each evaluator and criteria with another number here than there."""
     there, here = Counts(), Counts()
-    names = {id: str(one["id"]) for id, one in criteria.items()}
+    names = {id: str(criterion["id"]) for id, criterion in criteria.items()}
     ours = set(names.values())
     for stretch, rows in read_whole_stretches(old.evaluations, all_of):
         there.update(_old_key(row, names) for row in rows)

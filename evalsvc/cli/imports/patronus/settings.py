@@ -49,7 +49,10 @@ def _revisions(service: OldService) -> dict[str, list[JsonObject]]:
 def _bring_revisions(
     target: Transport, outcome: ImportOutcome, theirs: list[JsonObject], here: list[JsonObject]
 ) -> None:
-    if any(not _is_within(one.get("config"), other.get("config")) for one, other in zip(theirs, here, strict=False)):
+    if any(
+        not _is_within(revision.get("config"), other.get("config"))
+        for revision, other in zip(theirs, here, strict=False)
+    ):
         outcome.leave_out("criteria", theirs[0]["name"], OTHER_SETTINGS)
         return
     outcome.there["criteria"] += bool(here)

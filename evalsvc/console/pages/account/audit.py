@@ -85,7 +85,11 @@ def _fields(request: PageRequest, asked: AskedAudit) -> list[FormField]:
     return [
         FormField("actor", "Who", "select", asked.actor, [("", "anybody"), *actors.items()]),
         FormField(
-            "action", "Did", value=asked.action, options=[(one, one) for one in actions], help="Or its beginning: key."
+            "action",
+            "Did",
+            value=asked.action,
+            options=[(action, action) for action in actions],
+            help="Or its beginning: key.",
         ),
         FormField("since", "From (UTC)", "datetime-local", _said(request, "since"), error=asked.errors["since"]),
         FormField("until", "Until (UTC)", "datetime-local", _said(request, "until"), error=asked.errors["until"]),

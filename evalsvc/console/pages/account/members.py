@@ -51,12 +51,12 @@ def members_page(request: PageRequest) -> HttpResponse:
     invitations = list_open_invitations(account=visitor.account)
     context = {
         "table": PageTable(
-            "Members", MEMBERS, [_row(one, visitor.user.pk, visitor.now) for one in found], is_walked=True
+            "Members", MEMBERS, [_row(member, visitor.user.pk, visitor.now) for member in found], is_walked=True
         ),
         "invitations": PageTable(
             "Open invitations",
             INVITATIONS,
-            [_invitation_row(one, visitor.now) for one in invitations],
+            [_invitation_row(invitation, visitor.now) for invitation in invitations],
             empty="Nobody is invited.",
         ),
         "rule": shown_rule(visitor.account),

@@ -100,7 +100,7 @@ def _card(
         place=place,
         input=cut_text(text_of(example.input)),
         expected="" if example.expected is None else cut_text(text_of(example.expected)),
-        contexts=[cut_text(text_of(one)) for one in example.contexts or ()],
+        contexts=[cut_text(text_of(context)) for context in example.contexts or ()],
         metadata=[(key, short(text_of(value))) for key, value in (example.metadata or {}).items()],
         outcome=outcome,
         tone=tone,

@@ -116,7 +116,7 @@ def _fields(request: PageRequest, chosen: Chosen) -> list[FormField]:
         named = [("", "not at all"), *((key, key.removeprefix("metadata.")) for key in chosen.keys)]
         fields.append(FormField("by", "Slice by", "select", value=chosen.examples.by or "", options=named))
     taken = {first.config.pk, chosen.second.config.pk}
-    beside = [("", "nobody"), *((str(one.pk), one.name) for one in chosen.siblings if one.pk not in taken)]
+    beside = [("", "nobody"), *((str(config.pk), config.name) for config in chosen.siblings if config.pk not in taken)]
     if len(beside) > 1:
         value = str(chosen.others[0].pk) if chosen.others else ""
         fields.append(FormField("also", "Beside them", "select", value=value, options=beside))

@@ -72,7 +72,7 @@ def _why_without(found: Mapping[str, Any] | None) -> str:
 
 
 def _ends(difference: Mapping[str, Any] | None) -> list[float]:
-    return [one for name in ("value", "lower", "upper") if (one := (difference or {}).get(name)) is not None]
+    return [end for name in ("value", "lower", "upper") if (end := (difference or {}).get(name)) is not None]
 
 
 def _row(request: PageRequest, chosen: Chosen, row: Mapping[str, Any], by: str, size: float, level: float) -> SliceRow:

@@ -51,7 +51,7 @@ def worded_verdict(view: Mapping[str, Any]) -> WordedVerdict:
         new_data=new_data_number(found),
         this_set=_this_set(found),
         label=_label(found),
-        warnings=tuple(WARNINGS.get(one, one.replace("_", " ")) for one in view["warnings"]),
+        warnings=tuple(WARNINGS.get(code, code.replace("_", " ")) for code in view["warnings"]),
     )
 
 

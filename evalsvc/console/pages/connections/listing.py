@@ -47,7 +47,7 @@ def connections_page(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     found = standings_of(list(list_connections(account=visitor.account)), now=visitor.now)
     context = {
-        "table": PageTable("Connections", COLUMNS, [_row(one, visitor.now) for one in found], is_walked=True),
+        "table": PageTable("Connections", COLUMNS, [_row(status, visitor.now) for status in found], is_walked=True),
         "call": ApiCall("GET", "/v1/connections"),
     }
     return render(request, "console/connections/list.html", context)
@@ -77,21 +77,21 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Show the status of a connection, its failures with their causes, and what to do about them."""
     visitor = request.visitor
     row = get_connection(account=visitor.account, id=id)
-    (one,) = standings_of([row], now=visitor.now)
-    state, tone = state_words(one)
-    share = budget_share(one.spent, row.daily_budget)
-    failures = one.health.failed if one.health else {}
+    (status,) = standings_of([row], now=visitor.now)
+    state, tone = state_words(status)
+    share = budget_share(status.spent, row.daily_budget)
+    failures = status.health.failed if status.health else {}
     rows = [TableRow((code, n, REMEDIES.get(code, ""))) for code, n in failures.items()]
     context = {
         "connection": row,
-        "standing": one,
+        "standing": status,
         "state": state,
         "tone": tone,
-        "why": why_words(one),
-        "spent": spent_words(one),
+        "why": why_words(status),
+        "spent": spent_words(status),
         "share": None if share is None else min(share, 1.0),
-        "failed": failed_words(one.health),
-        "time": time_words(one.health),
+        "failed": failed_words(status.health),
+        "time": time_words(status.health),
         "failures": PageTable("Failed calls of 24 hours by code", FAILURES, rows, empty="No call failed in 24 hours."),
         "call": ApiCall("GET", f"/v1/connections/{row.pk}"),
     }

@@ -90,7 +90,7 @@ def _diff(request: PageRequest, version: DatasetVersion, versions: list[DatasetV
     start = (page_number(request) - 1) * MOST_CHANGES
     counts = count_changes(account=account, before=before, after=version)
     changes = list_changes(account=account, before=before, after=version, limit=MOST_CHANGES + 1, offset=start)
-    options = [(f"{one.number}", f"version {one.number}") for one in versions]
+    options = [(f"{other.number}", f"version {other.number}") for other in versions]
     return {
         "before": before,
         "counts": counts,
@@ -112,7 +112,7 @@ def shown_change(change: Change) -> dict[str, Any]:
     kind = "added" if change.before is None else "removed" if change.after is None else "changed"
     parts = []
     for name in FIELDS:
-        old, new = (getattr(one, name) if one else None for one in (change.before, change.after))
+        old, new = (getattr(example, name) if example else None for example in (change.before, change.after))
         if old != new or (kind != "changed" and (old or new)):
             parts.append((name, "" if old is None else text_of(old), "" if new is None else text_of(new)))
     return {"key": change.key, "kind": kind, "parts": parts}

@@ -75,8 +75,8 @@ def from_traffic(request: PageRequest) -> HttpResponse:
         "n": len(examples),
         "until": until,
         "rows": [
-            shown_row(one["id"], one["input"], one["expected"], one["contexts"], one["metadata"])
-            for one in examples[:N_SHOWN]
+            shown_row(example["id"], example["input"], example["expected"], example["contexts"], example["metadata"])
+            for example in examples[:N_SHOWN]
         ],
         "datasets": list_datasets(account=account)[:MOST_DATASETS],
         "error": error,
@@ -126,7 +126,7 @@ def captured_samples(account: Account, rows: Sequence[Any]) -> list[dict[str, An
     ids = list(dict.fromkeys(row.request_id for row in rows))
     requests = requests_of(account=account, request_ids=ids, columns=COLUMNS)
     found = [requests[id] for id in ids if id in requests and requests[id].input]
-    return [example_of(one, stored_sample(one).gold) for one in found]
+    return [example_of(sample, stored_sample(sample).gold) for sample in found]
 
 
 def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersion:

@@ -27,7 +27,7 @@ from evalsvc.datasets.selectors import get_dataset
 from evalsvc.datasets.services import add_version, create_dataset
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
-FORMATS = (("", "as it looks"), *((one, one) for one in UPLOADED))
+FORMATS = (("", "as it looks"), *((name, name) for name in UPLOADED))
 MOST_TEXT = 100_000
 NAMES = {"/dataset_name": "name", "/format": "format", "/dataset_description": "description"}
 

@@ -43,8 +43,12 @@ def label_forms(*, account: Account, row: Evaluation) -> list[LabelForm]:
     """Return a form for each criteria that applies to the evaluation."""
     wanted = thing_of(row, None).kind
     rows = list_criteria(account=account)[:MAX_CRITERIA]
-    asked = [one for one in rows if not one.resource_types or {wanted, "evaluation"} & set(one.resource_types)]
-    return [LabelForm(one, one.annotation_type, label_options(one)) for one in asked]
+    asked = [
+        criteria
+        for criteria in rows
+        if not criteria.resource_types or {wanted, "evaluation"} & set(criteria.resource_types)
+    ]
+    return [LabelForm(criteria, criteria.annotation_type, label_options(criteria)) for criteria in asked]
 
 
 def question_for_evaluations(*, account: Account, row: Evaluation, actor: str) -> AnnotationCriteria:
@@ -70,7 +74,7 @@ def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str],
     Raises what `read_label` raises, and Invalid for values that the criteria does not accept.
     """
     wanted = read_uuid(sent.get("criteria", ""))
-    criteria = next((one for one in list_criteria(account=account) if one.pk == wanted), None)
+    criteria = next((candidate for candidate in list_criteria(account=account) if candidate.pk == wanted), None)
     if criteria is None:
         raise Invalid(FieldError("/criteria", "Choose by what to label."))
     given = read_label(criteria, sent)

@@ -94,8 +94,8 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
     judge = extra.get("judge")
     siblings = siblings_of(account=account, evaluation=row)
     of_this = labels_of_evaluation(account=account, id=row.pk)
-    of_log = [one for one in siblings if one.evaluation_type == Evaluation.Type.ANNOTATION]
-    known = {one.pk for one in of_this}
+    of_log = [sibling for sibling in siblings if sibling.evaluation_type == Evaluation.Type.ANNOTATION]
+    known = {label.pk for label in of_this}
     labelled = texts_of_labels(account, [row]).get(row.pk) if is_label(row) else None
     return EvaluationDetail(
         row=row,
@@ -108,8 +108,8 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
         doubt=reading_doubt(extra, row.passed),
         facts=json_block_of(as_sent({name: value for name, value in extra.items() if name != "judge"})),
         judge=judge if isinstance(judge, dict) else None,
-        siblings=[one for one in siblings if one.evaluation_type != Evaluation.Type.ANNOTATION],
-        labels=[*of_this, *(one for one in of_log if one.id not in known)],
+        siblings=[sibling for sibling in siblings if sibling.evaluation_type != Evaluation.Type.ANNOTATION],
+        labels=[*of_this, *(label for label in of_log if label.id not in known)],
         is_label=is_label(row),
         labelled=labelled,
         who=who_labelled(account, row, subjects_of(row, siblings)) if is_label(row) else (),
@@ -134,21 +134,23 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
             shown.append(SampleText(title, marked_text(text)))
     if row.text_output:
         shown.append(SampleText("What the evaluator answered", marked_text(row.text_output)))
-    for one in sample.attachments:
-        shown.append(SampleText(f"Attachment of {one.usage}", marked_text(f"{one.media_type}, not shown here")))
+    for attachment in sample.attachments:
+        shown.append(
+            SampleText(f"Attachment of {attachment.usage}", marked_text(f"{attachment.media_type}, not shown here"))
+        )
     return shown
 
 
 def _marks_note(marks: Sequence[TextMark], stretches: Sequence[tuple[int, int]]) -> str:
     """Count marks as readers see them: a marked word within a marked sentence does not split the sentence."""
-    named = [(one.start, one.end) for one in marks if one.label]
-    outside = [one for one in named if not any(start <= one[0] and one[1] <= end for start, end in stretches)]
+    named = [(mark.start, mark.end) for mark in marks if mark.label]
+    outside = [span for span in named if not any(start <= span[0] and span[1] <= end for start, end in stretches)]
     n = len(outside) + len(stretches)
     return f"{n} {'place' if n == 1 else 'places'} marked by the evaluator." if n else ""
 
 
 def _stretches(spans: object) -> list[tuple[int, int]]:
-    return sorted({(one.start, one.end) for one in marks_of(spans, None, passed=None)})
+    return sorted({(mark.start, mark.end) for mark in marks_of(spans, None, passed=None)})
 
 
 def _passages(passages: Sequence[Passage] | None, extra: Mapping[str, Any]) -> list[ShownPassage]:
@@ -157,12 +159,12 @@ def _passages(passages: Sequence[Passage] | None, extra: Mapping[str, Any]) -> l
     return [
         ShownPassage(
             number=i + 1,
-            body=marked_text(one.text),
-            id=one.id,
+            body=marked_text(passage.text),
+            id=passage.id,
             score=known[i] if i < len(known) and isinstance(known[i], int | float) else None,
             is_best=best == i and len(passages or ()) > 1,
         )
-        for i, one in enumerate(passages or ())
+        for i, passage in enumerate(passages or ())
     ]
 
 
@@ -188,7 +190,11 @@ def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
     if isinstance(told := sentence.get("fails_alone"), bool):
         return told
     problems = extra.get("problems")
-    starts = [one.get("start") for one in (problems if isinstance(problems, list) else []) if isinstance(one, dict)]
+    starts = [
+        problem.get("start")
+        for problem in (problems if isinstance(problems, list) else [])
+        if isinstance(problem, dict)
+    ]
     return any(isinstance(at, int) and sentence["start"] <= at < sentence["end"] for at in starts)
 
 

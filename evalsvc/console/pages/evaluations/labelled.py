@@ -53,13 +53,13 @@ def texts_of_rows(account: Account, rows: Iterable[SampleRow]) -> Texts:
     """Return the texts for the labels of a page, keyed by request ID."""
     labels = [row.verdicts[0] for row in rows if row.verdicts and is_label(row.verdicts[0])]
     found = texts_of_labels(account, labels)
-    return {one.request_id: found[one.id] for one in labels if one.id in found}
+    return {label.request_id: found[label.id] for label in labels if label.id in found}
 
 
 def texts_of_labels(account: Account, labels: Collection[Any]) -> Texts:
     """Return what labels are of, by their ids; nothing for what has been deleted since."""
-    references = {one.id: ("log", one.log_id) for one in labels if one.log_id}
-    if others := [one.id for one in labels if not one.log_id]:
+    references = {label.id: ("log", label.log_id) for label in labels if label.log_id}
+    if others := [label.id for label in labels if not label.log_id]:
         named = labels_of(account).filter(pk__in=others).values_list("pk", "resource_type", "reference")
         references |= {id: (kind, reference) for id, kind, reference in named}
     found = dict(_of_outputs(account, references))
@@ -75,7 +75,7 @@ def subjects_of(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
     if details.get("resource_type") == "evaluation":
         return [int(details["reference"])]
     output = _output_id(label.log_id or "")
-    return [output] if output else [one.id for one in siblings if not is_label(one)]
+    return [output] if output else [sibling.id for sibling in siblings if not is_label(sibling)]
 
 
 def who_labelled(account: Account, label: Evaluation, subjects: Sequence[int]) -> list[str]:

@@ -138,7 +138,7 @@ def _profiles(account: Account) -> list[str]:
 def _tags(account: Account) -> Options:
     rows = list_tags(account=account, limit=50, offset=0)
     said = (f"{row['key']}:{row['value']}" for row in rows)
-    return _same([one for one in said if len(one) < MAX_TAG and one.isprintable()])
+    return _same([tag for tag in said if len(tag) < MAX_TAG and tag.isprintable()])
 
 
 def found_samples(account: Account, asked: AskedFilters, now: datetime, cursor: str | None) -> WordsPage:
@@ -179,7 +179,7 @@ def samples_table(found: SamplePage, now: datetime, labelled: Texts) -> PageTabl
 
 
 def _row(row: SampleRow, now: datetime, labelled: LabelledTexts | None) -> TableRow:
-    first = next((one for one in row.verdicts if one.id in row.met), None)
+    first = next((verdict for verdict in row.verdicts if verdict.id in row.met), None)
     texts = labelled or row
     return TableRow(
         (

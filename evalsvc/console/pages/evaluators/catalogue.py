@@ -85,7 +85,7 @@ def catalogue_table(rows: Sequence[EvaluatorOut]) -> PageTable:
         Column("Can run here", note="Judges need a connection to an LLM, webhooks a secret."),
     )
     return PageTable(
-        "Evaluators", columns, [_row(one) for one in rows], is_walked=True, empty="No evaluator is like that."
+        "Evaluators", columns, [_row(row) for row in rows], is_walked=True, empty="No evaluator is like that."
     )
 
 
@@ -112,16 +112,21 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
     """Return how right an evaluator was on labelled sets; None where nothing was measured."""
     if not sets:
         return None
-    shown = [(key, title) for key, title in FIGURES if any(getattr(one.figures, key) is not None for one in sets)]
+    shown = [
+        (key, title) for key, title in FIGURES if any(getattr(accuracy.figures, key) is not None for accuracy in sets)
+    ]
     columns = (Column("Set", kind="wide"), *(Column(title) for _, title in shown))
     rows = [
         TableRow(
             (
-                _set_words(one),
-                *(number_markup(number_of_figure(getattr(one.figures, key), n_of(one, key))) for key, _ in shown),
+                _set_words(accuracy),
+                *(
+                    number_markup(number_of_figure(getattr(accuracy.figures, key), n_of(accuracy, key)))
+                    for key, _ in shown
+                ),
             )
         )
-        for one in sets
+        for accuracy in sets
     ]
     return PageTable("How right it was on labelled sets", columns, rows)
 

@@ -31,7 +31,7 @@ def evaluators_page(request: PageRequest) -> HttpResponse:
     """Show the catalogue."""
     rows = catalogue(request.visitor.account)
     asked = Narrowed(*(request.GET.get(name, "").strip() for name in ("q", "lane", "family")))
-    families = sorted({one.evaluator_family for one in rows})
+    families = sorted({row.evaluator_family for row in rows})
     fields = [
         FormField("q", "Words", value=asked.words),
         FormField("lane", "Runs", "select", asked.lane, [("", "anywhere"), *LANES.items()]),
@@ -39,7 +39,7 @@ def evaluators_page(request: PageRequest) -> HttpResponse:
     ]
     context = {
         "fields": fields,
-        "table": catalogue_table([one for one in rows if asked.lets_through(one)]),
+        "table": catalogue_table([row for row in rows if asked.lets_through(row)]),
         "call": ApiCall("GET", "/v1/evaluators"),
     }
     return render(request, "console/evaluators/list.html", context)
@@ -50,20 +50,20 @@ def evaluators_page(request: PageRequest) -> HttpResponse:
 def evaluator_page(request: PageRequest, id: str) -> HttpResponse:
     """Show an evaluator with its card and the profiles that it runs with."""
     account = request.visitor.account
-    one = card_page(account, id)
+    evaluator = card_page(account, id)
     try:
-        prompts = read_prompts(account=account, evaluator=one.id, profile=None).prompts
+        prompts = read_prompts(account=account, evaluator=evaluator.id, profile=None).prompts
     except Problem:
         prompts = []
     context = {
-        "one": one,
-        "lane": LANES.get(str(one.lane), "not installed"),
-        "needs": field_words(one.required_input_fields),
-        "accuracy": accuracy_table(one.card.accuracy) if one.card else None,
-        "misses": list(misses_of(one)),
-        "costs": list(costs_of(one)),
+        "one": evaluator,
+        "lane": LANES.get(str(evaluator.lane), "not installed"),
+        "needs": field_words(evaluator.required_input_fields),
+        "accuracy": accuracy_table(evaluator.card.accuracy) if evaluator.card else None,
+        "misses": list(misses_of(evaluator)),
+        "costs": list(costs_of(evaluator)),
         "prompts": prompts,
-        "profiles": family_profiles(account, one.evaluator_family),
-        "call": ApiCall("GET", f"/v1/evaluators/{one.id}"),
+        "profiles": family_profiles(account, evaluator.evaluator_family),
+        "call": ApiCall("GET", f"/v1/evaluators/{evaluator.id}"),
     }
     return render(request, "console/evaluators/detail.html", context)

@@ -123,7 +123,11 @@ def budget_fields() -> list[FormField]:
 
 def metric_fields(i: int, source: FieldSource) -> list[FormField]:
     """Return the fields of one metric."""
-    sources = [("", "the evaluator's score"), ("pass", "whether it passed"), *((one, one) for one in MEASURED_SOURCES)]
+    sources = [
+        ("", "the evaluator's score"),
+        ("pass", "whether it passed"),
+        *((measure, measure) for measure in MEASURED_SOURCES),
+    ]
     return [
         FormField(f"m{i}-name", "Name", value="quality" if i == 0 else "", help="The first one decides."),
         FormField(f"m{i}-evaluator", "Evaluator", "select", options=[("", "none"), *source.evaluators]),

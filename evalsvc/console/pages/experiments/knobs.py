@@ -41,8 +41,8 @@ class KnobTable:
 def knobs_of_configs(configs: Sequence[Config]) -> list[str]:
     """Name the parameters that not all configs share, as `parameters.temperature`."""
     found = [dict(_flat(config.parameters)) for config in configs]
-    names = dict.fromkeys(name for one in found for name in one)
-    return [name for name in names if len({one.get(name) for one in found}) > 1][:MOST_KNOBS]
+    names = dict.fromkeys(name for parameters in found for name in parameters)
+    return [name for name in names if len({parameters.get(name) for parameters in found}) > 1][:MOST_KNOBS]
 
 
 def _flat(parameters: Mapping[str, Any], at: str = "parameters", depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -61,9 +61,14 @@ def knob_table(account: Account, plan: ExperimentPlan, knob: str, metric: str) -
     groups = [KnobGroup(value_text(row["values"].get(knob)), row["configs"], row) for row in found["rows"]]
     bars = [
         Ranged(
-            one.value, one.row["value"], one.row["lower"], one.row["upper"], one.row["n"], f"{len(one.configs)} configs"
+            group.value,
+            group.row["value"],
+            group.row["lower"],
+            group.row["upper"],
+            group.row["n"],
+            f"{len(group.configs)} configs",
         )
-        for one in groups
+        for group in groups
     ]
     says = f"{metric}, on {found['covers'] or 'this set'}; all {found['n_comparisons']} intervals hold together"
     name = knob.removeprefix("parameters.")

@@ -101,7 +101,7 @@ def _form(
         "refused": found.get("", ""),
         "n_errors": len(found),
         "preview": preview,
-        "mind": [MIND.get(one, one) for one in preview["warnings"]] if preview else [],
+        "mind": [MIND.get(warning, warning) for warning in preview["warnings"]] if preview else [],
         "has_datasets": bool(source.datasets),
         "has_connections": bool(source.connections),
         "call": ApiCall("POST", "/v1/experiments", body=body or {"name": "…", "plan": {}, "configs": []}),

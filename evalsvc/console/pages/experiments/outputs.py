@@ -96,7 +96,7 @@ def _chosen(request: PageRequest, configs: Sequence[Config]) -> Config | None:
     text = request.GET.get("config", "")
     if not text:
         return None
-    found = next((one for one in configs if is_bigint(text) and one.pk == int(text)), None)
+    found = next((candidate for candidate in configs if is_bigint(text) and candidate.pk == int(text)), None)
     if found is None:
         raise NotFound
     return found
@@ -118,7 +118,7 @@ def _wanted(request: PageRequest, plan: ExperimentPlan, config: Config | None) -
 def _fields(
     request: PageRequest, plan: ExperimentPlan, configs: Sequence[Config], config: Config | None
 ) -> list[FormField]:
-    named = [("", "all"), *((str(one.pk), one.name) for one in configs)]
+    named = [("", "all"), *((str(other.pk), other.name) for other in configs)]
     fields = [
         FormField("config", "Config", "select", value=str(config.pk) if config else "", options=named),
         FormField("show", "Show", "select", value=request.GET.get("show", ""), options=list(STATUSES.items())),
@@ -132,10 +132,10 @@ def _fields(
 
 def _compare_address(plan: ExperimentPlan, config: Config | None, configs: Sequence[Config]) -> str:
     """Return where a config is compared with the baseline, or with the first of the others."""
-    others = [one for one in configs if config is not None and one.pk != config.pk]
+    others = [candidate for candidate in configs if config is not None and candidate.pk != config.pk]
     if config is None or not others:
         return ""
-    other = next((one for one in others if one.name == plan.baseline), others[0])
+    other = next((candidate for candidate in others if candidate.name == plan.baseline), others[0])
     return f"{reverse('console_compare')}?a={config.pk}&b={other.pk}"
 
 

@@ -164,12 +164,12 @@ def _promoted(plan: ExperimentPlan, ever: Sequence[Config]) -> list[dict[str, ob
     names = {config.pk: config.name for config in ever}
     return [
         {
-            "n": one.n,
-            "config": names.get(one.config_id, "a deleted config"),
-            "history": f"{one.evaluator_id} · {one.profile_name}",
-            "href": page_address("console_history", evaluator=one.evaluator_id, profile=one.profile_name),
+            "n": score.n,
+            "config": names.get(score.config_id, "a deleted config"),
+            "history": f"{score.evaluator_id} · {score.profile_name}",
+            "href": page_address("console_history", evaluator=score.evaluator_id, profile=score.profile_name),
         }
-        for one in promoted_scores(plan)
+        for score in promoted_scores(plan)
     ]
 
 

@@ -76,7 +76,9 @@ def decision_words(decision: Mapping[str, Any]) -> dict[str, Any]:
         "config": decision["config"],
         "says": f"{verb} after {decision['watermark']} examples{against}: {why.format(against=other or 'the leader')}."
         + (f" {flying} answers on their way were kept." if flying else ""),
-        "evidence": [(names.get(key, key.replace("_", " ")), _value(one)) for key, one in decision["evidence"].items()],
+        "evidence": [
+            (names.get(key, key.replace("_", " ")), _value(value)) for key, value in decision["evidence"].items()
+        ],
     }
 
 

@@ -110,7 +110,7 @@ def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
     metrics = _plan_metrics(evidence, plan)
     wanted: dict[str, Any] = {"metrics": metrics} | ({"cluster_by": plan.cluster_by} if plan.cluster_by else {})
     wanted |= {"limit": plan.limit, "seed": plan.seed} if plan.limit else {}
-    evaluators = [one["evaluator"] for one in metrics if "evaluator" in one]
+    evaluators = [metric["evaluator"] for metric in metrics if "evaluator" in metric]
     judged = f"-e {shell_word(evaluators[0])} " if evaluators else ""
     return (
         f"{OWN_NAME}\n"

@@ -47,7 +47,7 @@ def gates_page(request: PageRequest) -> HttpResponse:
     found, cursor = page(rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"gates:{account.pk}")
     today = list_gates(account=account, since=now.replace(hour=0, minute=0, second=0, microsecond=0))
     counts = Counter(today.order_by("-id").values_list("outcome", flat=True)[:MOST_OF_TODAY])
-    options = [("", "any"), *((one, one) for one in OUTCOMES)]
+    options = [("", "any"), *((outcome, outcome) for outcome in OUTCOMES)]
     context = {
         "fields": [
             FormField("outcome", "Outcome", "select", asked["outcome"], options),
@@ -55,7 +55,7 @@ def gates_page(request: PageRequest) -> HttpResponse:
         ],
         "today": [(name, counts[name], TONES[name]) for name in OUTCOMES],
         "table": PageTable(
-            "Gates", COLUMNS, [_row(one, now) for one in found], next_cursor=cursor, is_walked=True,
+            "Gates", COLUMNS, [_row(gate, now) for gate in found], next_cursor=cursor, is_walked=True,
             empty="No gate is like that.",
         ),
         "is_first": not found and not any(asked.values()),

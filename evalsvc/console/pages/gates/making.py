@@ -95,7 +95,7 @@ def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str
     account = request.visitor.account
     sent = sent_fields(request)
     plans = list(list_plans(account=account)[:MOST_PLANS])
-    options = [("", "what was captured"), *((str(one.pk), f"{one.experiment.name} ({one.pk})") for one in plans)]
+    options = [("", "what was captured"), *((str(row.pk), f"{row.experiment.name} ({row.pk})") for row in plans)]
     context = {
         "about": [FormField("experiment", "About", "select", str(plan.pk) if plan else "", options)],
         "fields": _fields_of(account, plan, sent, errors),
@@ -111,7 +111,7 @@ def _fields_of(
 ) -> list[FormField]:
     if plan is None:
         return filled(_history_fields(account), sent, errors)
-    configs = [(str(one.pk), one.name) for one in list_configs(account=account, experiment_id=plan.pk)]
+    configs = [(str(config.pk), config.name) for config in list_configs(account=account, experiment_id=plan.pk)]
     own = str(plan.pk)
     sides = [
         FormField("candidate_experiment", "", "hidden", own),
@@ -145,7 +145,7 @@ def _history_fields(account: Account) -> list[FormField]:
             "It passes when it is shown that",
             "select",
             "at_least",
-            [(one, KINDS[one].replace("the candidate's", "its")) for one in LIMITS],
+            [(kind, KINDS[kind].replace("the candidate's", "its")) for kind in LIMITS],
         ),
         FormField("limit", "Limit", "number", "0.8", is_required=True),
         FormField("level", "Level", "number", "0.95", help="How sure to be: 0.95 is wrong one time in twenty."),

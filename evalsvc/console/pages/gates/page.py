@@ -75,7 +75,7 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
         "subject": subject_of(evidence),
         "row": row,
         "rules": _rules(shown),
-        "warnings": [WARNINGS.get(one, one.replace("_", " ")) for one in shown.gate.warnings],
+        "warnings": [WARNINGS.get(code, code.replace("_", " ")) for code in shown.gate.warnings],
         "runs": _runs(request, row),
         "compare": _comparison(row),
         "exports": exports(base_address(request)),
@@ -103,15 +103,15 @@ def _rules(shown: ShownGate) -> PageTable:
     rows = [
         TableRow(
             (
-                element("bdi", one.name),
-                outcome_badge(one.outcome),
-                joined_parts([number_markup(one.number), element("span", one.counts, class_="quiet")]),
-                element("span", one.says, dir="auto"),
+                element("bdi", rule_detail.name),
+                outcome_badge(rule_detail.outcome),
+                joined_parts([number_markup(rule_detail.number), element("span", rule_detail.counts, class_="quiet")]),
+                element("span", rule_detail.says, dir="auto"),
                 ends_words(rule),
             ),
-            tone=one.tone,
+            tone=rule_detail.tone,
         )
-        for one, rule in zip(shown.rules, shown.gate.rules, strict=True)
+        for rule_detail, rule in zip(shown.rules, shown.gate.rules, strict=True)
     ]
     return PageTable("Rules", RULES, rows)
 
@@ -126,18 +126,18 @@ def _runs(request: PageRequest, row: Gate) -> PageTable:
     else:
         rows = rows.filter(pk=row.pk)
     found = []
-    for one in rows.order_by("-id")[:MOST_RUNS]:
-        evidence = evidence_of(one)
+    for gate in rows.order_by("-id")[:MOST_RUNS]:
+        evidence = evidence_of(gate)
         rules = "; ".join(
             f"{rule_name(rule)}: {rule.outcome}, {interval_words(rule)}, n = {rule.n}" for rule in evidence.rules
         )
         cells = (
-            moment_markup(one.created_at, request.visitor.now),
-            outcome_badge(one.outcome),
+            moment_markup(gate.created_at, request.visitor.now),
+            outcome_badge(gate.outcome),
             element("span", subject_of(evidence), dir="auto"),
             element("span", rules, dir="auto"),
         )
-        found.append(TableRow(cells, "" if one.pk == row.pk else reverse("console_gate", args=[one.pk])))
+        found.append(TableRow(cells, "" if gate.pk == row.pk else reverse("console_gate", args=[gate.pk])))
     return PageTable("Runs of this gate", RUNS, found)
 
 

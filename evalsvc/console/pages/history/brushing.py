@@ -50,8 +50,8 @@ def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReadin
     if kept is None:
         return None
     return Brush(
-        [_end(course, place) for place in (1, *(one.last + 1 for one in course.running[:-1]))],
-        [_end(course, one.last) for one in course.running],
+        [_end(course, place) for place in (1, *(stretch.last + 1 for stretch in course.running[:-1]))],
+        [_end(course, stretch.last) for stretch in course.running],
         kept,
         len(course.values) - n["evaluation"],
     )

@@ -30,7 +30,10 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
         return float(place) if by_number else seconds(moment)
 
     def points(found: tuple[HistoryStretch, ...]) -> list[Point]:
-        return [Point(x(one.last, one.ended_at), one.mean, one.lower, one.upper, _said(one)) for one in found]
+        return [
+            Point(x(stretch.last, stretch.ended_at), stretch.mean, stretch.lower, stretch.upper, _said(stretch))
+            for stretch in found
+        ]
 
     marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
     marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _moved_at(interval)]
@@ -46,7 +49,7 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
 def _by(interval: Mapping[str, Any], reading: HistoryReading) -> str:
     """Name the strategy of what is drawn, which of equal scores is another than that of the rest."""
     shown, drawn = shown_strategy(interval), (*reading.course.parts, *reading.course.running)
-    if shown != interval["strategy"] or not any(one.is_degenerate for one in drawn):
+    if shown != interval["strategy"] or not any(stretch.is_degenerate for stretch in drawn):
         return shown
     return f"{shown}, and where all scores are equal by the one that is advised then"
 

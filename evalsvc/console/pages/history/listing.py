@@ -51,8 +51,8 @@ def histories_table(request: PageRequest) -> PageTable:
     histories = read_histories(account.pk, shown)
     names = scorer_names(account, {evaluator for evaluator, _ in shown})
     rows = [
-        _row(request, pair, families.get(pair[0]), one, names.get(pair[0], pair[0]))
-        for pair, one in zip(shown, histories, strict=True)
+        _row(request, pair, families.get(pair[0]), history, names.get(pair[0], pair[0]))
+        for pair, history in zip(shown, histories, strict=True)
     ]
     following = signing.dumps(shown[-1], salt=SALT) if len(pairs) > PAGE else None
     return PageTable("Histories", COLUMNS, rows, next_cursor=following, is_walked=True, empty="No scores yet.")
@@ -79,7 +79,7 @@ def _row(
         mean, seen["lower"], seen["upper"], seen["n"], seen["alpha"], "new_data", OF[seen["of"]], low=low, high=high,
         missing=seen["reason"] or "",
     )  # fmt: skip
-    points = [Point(seconds(one.ended_at), one.mean, one.lower, one.upper) for one in course.parts]
+    points = [Point(seconds(part.ended_at), part.mean, part.lower, part.upper) for part in course.parts]
     newest = moment_of(history.ids[0]) if history and len(history.ids) else None
     says = f"Course of {name}, {pair[1]}: {len(points)} parts"
     drawn: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW

@@ -36,12 +36,12 @@ def parts_table(
     account = request.visitor.account
     outputs = _outputs(account, question, reading)
     known = Experiment.objects.filter(account=account, pk__in={*outputs.values()}) if outputs else ()
-    names = {one.pk: one.name for one in known}
+    names = {experiment.pk: experiment.name for experiment in known}
     rows = []
-    for one in reversed(reading.course.parts):
-        at = (moment_markup(moment, request.visitor.now) for moment in (one.began_at, one.ended_at))
-        behind = joined_parts([*_behind(one, brush, outputs, names)]) or NOTHING
-        rows.append(TableRow((f"{one.first} to {one.last}", number_markup(reading.number_of(one)), *at, behind)))
+    for part in reversed(reading.course.parts):
+        at = (moment_markup(moment, request.visitor.now) for moment in (part.began_at, part.ended_at))
+        behind = joined_parts([*_behind(part, brush, outputs, names)]) or NOTHING
+        rows.append(TableRow((f"{part.first} to {part.last}", number_markup(reading.number_of(part)), *at, behind)))
     return PageTable("Parts of the history, the newest first", COLUMNS, rows, empty="No scores in this window.")
 
 

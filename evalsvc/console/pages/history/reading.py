@@ -150,14 +150,16 @@ def _read_as(
 
 
 def _compared(first_name: str, second_name: str, first: HistoryReading, second: HistoryReading) -> Compared:
-    one, two = first.number, second.number
-    span = abs(one.high - one.low)
-    if None in (one.value, one.lower, one.upper, two.value, two.lower, two.upper):
-        return Compared(first_name, second_name, one, two, Number(None, missing="Both sides need an interval."))
-    value, (lower, upper) = difference_of_intervals(_estimate(one), _estimate(two))
-    n = (one.n or 0) + (two.n or 0)
-    difference = Number(value, lower, upper, n, one.level, "new_data", low=-span, high=span, zero=True)
-    return Compared(first_name, second_name, one, two, difference)
+    first_number, two = first.number, second.number
+    span = abs(first_number.high - first_number.low)
+    if None in (first_number.value, first_number.lower, first_number.upper, two.value, two.lower, two.upper):
+        return Compared(
+            first_name, second_name, first_number, two, Number(None, missing="Both sides need an interval.")
+        )
+    value, (lower, upper) = difference_of_intervals(_estimate(first_number), _estimate(two))
+    n = (first_number.n or 0) + (two.n or 0)
+    difference = Number(value, lower, upper, n, first_number.level, "new_data", low=-span, high=span, zero=True)
+    return Compared(first_name, second_name, first_number, two, difference)
 
 
 def _estimate(one: Number) -> tuple[float, tuple[float, float]]:

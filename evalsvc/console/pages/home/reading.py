@@ -99,7 +99,7 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
         gates=list(list_gates(account=account, since=today).order_by("-id")[: MAX_GATES + 1]),
         connections=spends_of(account, now),
-        webhooks=[one for one in endpoint_standings(account=account, now=now) if one.wants_a_look],
+        webhooks=[webhook for webhook in endpoint_standings(account=account, now=now) if webhook.wants_a_look],
     )
 
 

@@ -145,13 +145,20 @@ def _course(name: str, rate: PassRate, days: DayRange) -> SafeString | str:
 def failures_table(reading: HomeReading) -> PageTable:
     """Return the failures by code, each with what can be done about it."""
     rows = []
-    for one in reading.failures[:MAX_FAILURES]:
-        known = EVALUATION_ERRORS.get(one.code) or PROBLEMS.get(one.code)
-        where = f"{one.evaluator_id} · {one.profile_name}" + (f", app {one.app}" if one.app else "")
-        query = {"evaluator": one.evaluator_id, "profile": one.profile_name, "app": one.app, "result": "error"}
+    for failure in reading.failures[:MAX_FAILURES]:
+        known = EVALUATION_ERRORS.get(failure.code) or PROBLEMS.get(failure.code)
+        where = f"{failure.evaluator_id} · {failure.profile_name}" + (f", app {failure.app}" if failure.app else "")
+        query = {
+            "evaluator": failure.evaluator_id,
+            "profile": failure.profile_name,
+            "app": failure.app,
+            "result": "error",
+        }
         address = page_address("console_evaluations", **query)
         rows.append(
-            TableRow((one.code, one.n, where, f"{one.last_day:%Y-%m-%d}", known.remedy if known else ""), address)
+            TableRow(
+                (failure.code, failure.n, where, f"{failure.last_day:%Y-%m-%d}", known.remedy if known else ""), address
+            )
         )
     return PageTable("Failures of 14 days by code", FAILURES, rows, empty="Nothing failed in 14 days.")
 
@@ -193,10 +200,14 @@ def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
     """Return the open reviews; the first cell links to the review."""
     rows = [
         TableRow(
-            (one.review.name, f"{one.n_complete} of {one.review.n_items}", moment_markup(one.review.created_at, now)),
-            reverse("console_review", args=[one.review.pk]),
+            (
+                review.review.name,
+                f"{review.n_complete} of {review.review.n_items}",
+                moment_markup(review.review.created_at, now),
+            ),
+            reverse("console_review", args=[review.review.pk]),
         )
-        for one in reading.reviews[:MAX_REVIEWS]
+        for review in reading.reviews[:MAX_REVIEWS]
     ]
     return PageTable("Open reviews", WAITING, rows, empty="No review waits for answers.")
 

@@ -42,7 +42,11 @@ def home_page(request: PageRequest) -> HttpResponse:
         "webhooks": _webhooks(reading),
         "spends": spends_table(reading.connections),
         "limits": limit_uses(visitor.account),
-        "failing": [(one.connection, why_words(one)) for one in reading.connections if one.failed_with],
+        "failing": [
+            (connection.connection, why_words(connection))
+            for connection in reading.connections
+            if connection.failed_with
+        ],
         "call": _call(request, reading),
     }
     if reading.is_new:
@@ -56,17 +60,20 @@ def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
     """Return each history that has moved: its name, what happened, and its page."""
     return [
         (
-            reading.named(one.evaluator_id, one.profile_name),
-            drift_words(one.interval),
-            page_address("console_history", evaluator=one.evaluator_id, profile=one.profile_name),
+            reading.named(shift.evaluator_id, shift.profile_name),
+            drift_words(shift.interval),
+            page_address("console_history", evaluator=shift.evaluator_id, profile=shift.profile_name),
         )
-        for one in reading.moved
+        for shift in reading.moved
     ]
 
 
 def _webhooks(reading: HomeReading) -> list[tuple[EndpointStanding, str, Cause]]:
     """Return each webhook at which something has not arrived: what is missing, why, and the remedy."""
-    return [(one, missing_words(one), cause_of(one.last_status, one.last_error)) for one in reading.webhooks]
+    return [
+        (webhook, missing_words(webhook), cause_of(webhook.last_status, webhook.last_error))
+        for webhook in reading.webhooks
+    ]
 
 
 def _call(request: PageRequest, reading: HomeReading) -> ApiCall:

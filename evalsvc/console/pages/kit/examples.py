@@ -55,7 +55,7 @@ def charts() -> Sequence[SafeString]:
     days, share = Axis("Day", "time"), Axis("Pass rate", low=0.0, high=1.0)
     names = ("prompt-a", "prompt-b", "prompt-c")
     compared = [Ranged(name, wave(3 * i), wave(3 * i) - 0.07, wave(3 * i) + 0.05, 80) for i, name in enumerate(names)]
-    alone = [Point(i, one.value, one.lower, one.upper) for i, one in enumerate(compared)]
+    alone = [Point(i, bar.value, bar.lower, bar.upper) for i, bar in enumerate(compared)]
     apps = [ChartLine("app-a", dated(), has_band=True), ChartLine("app-b", dated(2.0), has_band=True)]
     differences = [Ranged("prompt-b", 0.04, -0.02, 0.1, 80), Ranged("prompt-c", None, text="no common example")]
     failures = [ChartBar("judge_timeout", 12), ChartBar("input_too_long", 3), ChartBar("judge_refused", 1)]

@@ -52,7 +52,7 @@ class TriedSample:
     @property
     def is_pending(self) -> bool:
         """Whether something still runs."""
-        return any(one.outcome == "pending" for one in self.rows)
+        return any(row.outcome == "pending" for row in self.rows)
 
 
 def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:

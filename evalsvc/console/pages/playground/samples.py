@@ -60,7 +60,7 @@ class Bench:
     def body(self) -> dict[str, Any]:
         """Return the body of POST /v1/evaluate; raises UnreadableJson for settings that are none."""
         sent: dict[str, Any] = {
-            "evaluators": [_entry(one) for one in self.candidates if not one.is_blank],
+            "evaluators": [_entry(candidate) for candidate in self.candidates if not candidate.is_blank],
             **{FIELDS[name]: text for name, text in self.texts.items() if text != ""},
         }
         if self.contexts.strip():
@@ -85,7 +85,7 @@ def sent_bench(sent: Mapping[str, str]) -> Bench:
         BenchCandidate(*(plain.get(f"{part}-{i}", "").strip() for part in ("evaluator", "profile", "settings")))
         for i in range(MAX_CANDIDATES)
     ]
-    shown = max(2, *(i + 1 for i, one in enumerate(candidates) if not one.is_blank), 0)
+    shown = max(2, *(i + 1 for i, candidate in enumerate(candidates) if not candidate.is_blank), 0)
     if plain.get("more"):
         shown = min(shown + 1, MAX_CANDIDATES)
     return Bench(
@@ -125,7 +125,9 @@ def _candidate(account: Account, query: Mapping[str, str]) -> BenchCandidate:
     if (id := read_uuid(query.get("profile", ""))) is None:
         return BenchCandidate(query.get("evaluator", "")[:100])
     profile = get_visible_profile(account=account, id=uuid.UUID(str(id)))
-    named = [one.evaluator_id for one in list_evaluators(account=account) if one.family == profile.family]
+    named = [
+        evaluator.evaluator_id for evaluator in list_evaluators(account=account) if evaluator.family == profile.family
+    ]
     return BenchCandidate(query.get("evaluator") or (named[0] if named else ""), profile.name)
 
 
@@ -146,5 +148,7 @@ def _of_example(example: Example, candidates: Sequence[BenchCandidate]) -> Bench
         "output": text_or_json(metadata.get("evaluated_model_output")) or "",
         "system_prompt": text_or_json(metadata.get("system_prompt")) or "",
     }
-    contexts = [one if isinstance(one, str) else str(one.get("text", "")) for one in example.contexts or ()]
+    contexts = [
+        context if isinstance(context, str) else str(context.get("text", "")) for context in example.contexts or ()
+    ]
     return Bench(texts, BETWEEN.join(contexts), candidates)

@@ -40,7 +40,9 @@ _decoder = msgspec.json.Decoder(CalibrationBody)
 
 def threshold_fields(account: Account, sent: Mapping[str, str], problem: Invalid | None = None) -> list[FormField]:
     """Return the form, with what the service has refused."""
-    criteria = [(str(one.pk), f"labels by {one.name}") for one in list_criteria(account=account)[:100]]
+    criteria = [
+        (str(criterion.pk), f"labels by {criterion.name}") for criterion in list_criteria(account=account)[:100]
+    ]
     fields = (
         FormField("evaluator", "Evaluator", options=evaluator_options(account), is_required=True),
         FormField("profile", "Profile", help="Without it, the evaluator's own."),
@@ -142,13 +144,13 @@ def figures_table(answer: CalibrationAnswer, level: float) -> PageTable:
     shown = [("Chosen", answer.chosen)] + ([("In use", answer.in_use)] if answer.in_use else [])
     columns = (
         Column("Figure"),
-        *(Column(f"{title}: passes from {number_text(one.threshold)}") for title, one in shown),
+        *(Column(f"{title}: passes from {number_text(candidate.threshold)}") for title, candidate in shown),
     )
     rows = [
         TableRow(
             (
                 name.replace("_", " "),
-                *(number_markup(shown_figure(getattr(one.figures, name), level)) for _, one in shown),
+                *(number_markup(shown_figure(getattr(candidate.figures, name), level)) for _, candidate in shown),
             )
         )
         for name in FIGURES
@@ -170,5 +172,5 @@ def figures_chart(answer: CalibrationAnswer, level: float) -> SafeString:
 
 
 def _points(thresholds: Sequence[ThresholdOut], name: str) -> list[Point]:
-    found = [(one.threshold, getattr(one.figures, name)) for one in thresholds]
+    found = [(threshold.threshold, getattr(threshold.figures, name)) for threshold in thresholds]
     return [Point(at, share.value, share.lower, share.upper) for at, share in found]

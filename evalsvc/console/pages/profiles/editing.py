@@ -57,7 +57,7 @@ class Draft:
 
 def profile_families() -> list[Family]:
     """Return the families that take profiles of one's own."""
-    return [one for one in families() if one.accepts_own_profiles]
+    return [family for family in families() if family.accepts_own_profiles]
 
 
 def wanted_family(name: str) -> Family:

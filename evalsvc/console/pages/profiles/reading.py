@@ -44,7 +44,7 @@ def _items(schema: Schema, sent: QueryDict, pointer: str) -> list[Any]:
         for i in _indexes(sent, f"{PREFIX}{pointer}/")
         if f"{PREFIX}{pointer}/{i}" != removed
     )
-    return [one for one in found if one]
+    return [description for description in found if description]
 
 
 def _indexes(sent: QueryDict, start: str) -> list[int]:

@@ -57,7 +57,7 @@ class SettingsForm:
     @property
     def opens_technical(self) -> bool:
         """Whether something is set, or wrong, in the folded part."""
-        return any(not one.is_folded for one in self.technical)
+        return any(not field.is_folded for field in self.technical)
 
 
 def settings_form(
@@ -68,7 +68,9 @@ def settings_form(
     fields = builder.of_properties(schema, settings, "")
     loose = [f"{pointer}: {said}" if pointer else said for pointer, said in builder.errors.items()]
     return SettingsForm(
-        [one for one in fields if not _is_technical(one)], [one for one in fields if _is_technical(one)], loose
+        [field for field in fields if not _is_technical(field)],
+        [field for field in fields if _is_technical(field)],
+        loose,
     )
 
 
@@ -157,7 +159,7 @@ def control_of(schema: Schema) -> Kind:
 def _choices(schema: Schema, value: object) -> list[tuple[str, str, bool]]:
     known = [True, False] if schema.get("type") == "boolean" else list(schema["enum"])
     default = f"not set (then {_word(schema['default'])})" if "default" in schema else "not set"
-    rows = [(json.dumps(one), _word(one), one == value and type(one) is type(value)) for one in known]
+    rows = [(json.dumps(option), _word(option), option == value and type(option) is type(value)) for option in known]
     if value is not None and not any(chosen for *_, chosen in rows):
         # A stored value remains visible even if it is not allowed any more.
         rows.append((json.dumps(value), _word(value), True))
@@ -166,7 +168,7 @@ def _choices(schema: Schema, value: object) -> list[tuple[str, str, bool]]:
 
 def _several(schema: Schema, value: object) -> list[tuple[str, str, bool]]:
     chosen = value if isinstance(value, list) else []
-    return [(json.dumps(one), _word(one), one in chosen) for one in schema["items"]["enum"]]
+    return [(json.dumps(option), _word(option), option in chosen) for option in schema["items"]["enum"]]
 
 
 def _word(value: object) -> str:

@@ -55,7 +55,7 @@ def profiles_page(request: PageRequest) -> HttpResponse:
     filters = {"get_last_revision": True, "enabled": asked["state"] != "archived", "evaluator_family": asked["family"]}
     rows = list(list_revisions(account=request.visitor.account, filters=filters)[:MAX_SHOWN])
     words = asked["q"].lower()
-    wanted = [one for one in rows if words in f"{one.profile.name} {one.description}".lower()]
+    wanted = [row for row in rows if words in f"{row.profile.name} {row.description}".lower()]
     names = [family.name for family in profile_families()]
     fields = [
         FormField("q", "Words", value=asked["q"]),
@@ -64,7 +64,7 @@ def profiles_page(request: PageRequest) -> HttpResponse:
     ]
     now = request.visitor.now
     table = PageTable(
-        "Profiles", COLUMNS, [_row(one, now) for one in wanted], is_walked=True, empty="No profile is like that."
+        "Profiles", COLUMNS, [_row(row, now) for row in wanted], is_walked=True, empty="No profile is like that."
     )
     context = {
         "fields": fields,
@@ -91,7 +91,12 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     revisions = revisions_of(account=account, profile=profile)
     shown = _numbered(revisions, whole_choice(request, "revision", revisions[0].number))
     before = next(
-        (one for one in revisions if one.number == whole_choice(request, "against", shown.number - 1, low=0)), None
+        (
+            candidate
+            for candidate in revisions
+            if candidate.number == whole_choice(request, "against", shown.number - 1, low=0)
+        ),
+        None,
     )
     context = {
         "profile": profile,
@@ -108,7 +113,7 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
 
 
 def _numbered(revisions: list[ProfileRevision], number: int) -> ProfileRevision:
-    found = next((one for one in revisions if one.number == number), None)
+    found = next((revision for revision in revisions if revision.number == number), None)
     if found is None:
         raise NotFound
     return found
@@ -183,7 +188,7 @@ def _form(request: PageRequest, draft: Draft, profile: Profile | None = None) ->
         "draft": draft,
         "form": draft.form,
         "profile": profile,
-        "example": next((one for one in draft.family.managed_profiles if one.settings), None),
+        "example": next((managed for managed in draft.family.managed_profiles if managed.settings), None),
     }
     return render(request, "console/profiles/form.html", context, status=422 if draft.errors else 200)
 

@@ -124,7 +124,10 @@ def _places(ranking: Json) -> PageTable:
 
 def _strength(place: Json, ranking: Json) -> Number:
     ends = [
-        end for one in ranking["places"] for end in (one["strength"], one["lower"], one["upper"]) if end is not None
+        end
+        for place in ranking["places"]
+        for end in (place["strength"], place["lower"], place["upper"])
+        if end is not None
     ]
     return Number(
         place["strength"],
@@ -150,9 +153,11 @@ def _why_without(place: Json) -> str:
 
 def _chart(ranking: Json) -> SafeString:
     found = [
-        Ranged(one["config"], one["strength"], one["lower"], one["upper"], one["n_examples"], rank_words(one))
-        for one in ranking["places"]
-        if one["strength"] is not None
+        Ranged(
+            place["config"], place["strength"], place["lower"], place["upper"], place["n_examples"], rank_words(place)
+        )
+        for place in ranking["places"]
+        if place["strength"] is not None
     ]
     rests_on = f"{ranking['n_judgements']} judgements on {ranking['n_examples']} examples"
     of = f" of {ranking['n_clusters']} clusters" if "n_clusters" in ranking else ""

@@ -115,7 +115,9 @@ def _answer(request: HttpRequest, id: uuid.UUID, view: ReviewerView) -> HttpResp
 def _memberships(request: HttpRequest, here: Membership | None) -> Iterator[Membership]:
     if here is not None:
         yield here
-    yield from (one for one in memberships_of(request) if here is None or one.account_id != here.account_id)
+    yield from (
+        membership for membership in memberships_of(request) if here is None or membership.account_id != here.account_id
+    )
 
 
 @require_safe

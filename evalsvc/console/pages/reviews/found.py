@@ -35,7 +35,7 @@ ESTIMATES = (Column("Question"), Column("Answer"), Column("For new data"), Colum
 
 def agreement_table(found: ReviewFindings) -> PageTable:
     """Return how far people agree about each question."""
-    rows = [TableRow(_agreement_cells(one)) for one in found.agreement]
+    rows = [TableRow(_agreement_cells(agreement)) for agreement in found.agreement]
     return PageTable("Agreement", AGREEMENT, rows, empty="Each item is answered by one person, so nothing can agree.")
 
 
@@ -46,7 +46,7 @@ def _agreement_cells(one: QuestionAgreement) -> Sequence[object]:
     return (
         element("bdi", one.asked.name),
         share,
-        *(number_markup(figure_number(each)) for each in figures),
+        *(number_markup(figure_number(figure)) for figure in figures),
         differing,
     )
 
@@ -54,12 +54,16 @@ def _agreement_cells(one: QuestionAgreement) -> Sequence[object]:
 def estimates_table(found: ReviewFindings) -> PageTable:
     """Return the estimates for all items: the rate of each answer, or the mean of numbers."""
     rows = []
-    for one in found.estimates:
-        exact = "—" if one.this_set is None else f"{number_text(one.this_set[0])} to {number_text(one.this_set[1])}"
-        if one.this_set is not None and one.this_set[0] == one.this_set[1]:
-            exact = f"{number_text(one.this_set[0])}, exactly"
-        answer = element("bdi", one.answer) if one.answer is not None else "mean"
-        rows.append(TableRow((element("bdi", one.name), answer, number_markup(estimate_number(one)), exact)))
+    for estimate in found.estimates:
+        exact = (
+            "—"
+            if estimate.this_set is None
+            else f"{number_text(estimate.this_set[0])} to {number_text(estimate.this_set[1])}"
+        )
+        if estimate.this_set is not None and estimate.this_set[0] == estimate.this_set[1]:
+            exact = f"{number_text(estimate.this_set[0])}, exactly"
+        answer = element("bdi", estimate.answer) if estimate.answer is not None else "mean"
+        rows.append(TableRow((element("bdi", estimate.name), answer, number_markup(estimate_number(estimate)), exact)))
     return PageTable("What the answers say", ESTIMATES, rows, empty="Nobody has answered yet.")
 
 
@@ -93,8 +97,8 @@ def _page(account: Account, review: Review, cursor: str | None) -> tuple[list[Re
 
 def _differing(account: Account, review: Review, found: ReviewFindings) -> list[ReviewItem]:
     distances: dict[int, float] = {}
-    for one in found.agreement:
-        for item, far in one.disagreements:
+    for agreement in found.agreement:
+        for item, far in agreement.disagreements:
             distances[item] = max(far, distances.get(item, 0.0))
     ids = sorted(distances, key=lambda id: -distances[id])[:MOST_DIFFERING]
     rows = {row.pk: row for row in list_items(account=account, review=review).filter(pk__in=ids)}
@@ -109,7 +113,7 @@ def _item_cells(
     shows_answers: bool,
 ) -> Sequence[object]:
     shown = content[item.pk]
-    outputs = [_preview(one.text) for one in as_shown(shown, item)]
+    outputs = [_preview(output.text) for output in as_shown(shown, item)]
     if not shows_answers:
         answers: object = f"{item.n_answered} of {review.n_answers}"
     else:

@@ -65,7 +65,7 @@ def _page(account: Account, cursor: str | None) -> tuple[list[Review], str | Non
 def _row(
     review: Review, progress: Progress, alphas: list[tuple[str, AgreementFigure]] | None, now: datetime
 ) -> TableRow:
-    asked = ", ".join(one["name"] for one in review.criteria) or "which is better"
+    asked = ", ".join(criterion["name"] for criterion in review.criteria) or "which is better"
     of = element("span", f" of {KINDS[Review.Kind(review.kind)]}", class_="quiet")
     cells = (
         element("bdi", review.name),

@@ -85,7 +85,7 @@ def trace_fields(asked: AskedTraces) -> list[FormField]:
 
 def traces_table(found: TracePage, now: datetime) -> PageTable:
     """Return the table: a row for each trace."""
-    rows = [_row(one, now) for one in found.rows]
+    rows = [_row(trace, now) for trace in found.rows]
     return PageTable("Traces, newest first", COLUMNS, rows, next_cursor=found.next_cursor, is_walked=True)
 
 

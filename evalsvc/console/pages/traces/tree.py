@@ -106,7 +106,12 @@ def first_count(attributes: Mapping[str, Any], names: Sequence[str]) -> int | No
     """Return the first of some attributes that is a count."""
     found = (attributes.get(name) for name in names)
     return next(
-        (int(one) for one in found if isinstance(one, int | float) and not isinstance(one, bool) and one >= 0), None
+        (
+            int(value)
+            for value in found
+            if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        ),
+        None,
     )
 
 
@@ -127,8 +132,10 @@ def tree_of(
     for log in logs:
         said.setdefault(log.span_id or "", []).append(log)
     nodes = {
-        one.span_id: TraceNode(one, _share(one, begins, ends), scores.get(one.span_id, ()), said.get(one.span_id, ()))
-        for one in spans
+        span.span_id: TraceNode(
+            span, _share(span, begins, ends), scores.get(span.span_id, ()), said.get(span.span_id, ())
+        )
+        for span in spans
     }
     roots: list[TraceNode] = []
     for node in nodes.values():
@@ -172,7 +179,7 @@ def flat(roots: Sequence[TraceNode]) -> Iterator[TraceNode]:
 def _reach(spans: Sequence[Span]) -> tuple[datetime | None, datetime | None]:
     if not spans:
         return None, None
-    return min(one.started_at for one in spans), max(one.ended_at for one in spans)
+    return min(span.started_at for span in spans), max(span.ended_at for span in spans)
 
 
 def _share(span: Span, begins: datetime | None, ends: datetime | None) -> tuple[float, float]:
@@ -191,12 +198,12 @@ def totals(roots: Sequence[TraceNode]) -> dict[str, int]:
     Tokens are those of spans without a span below them that tells some: parents often repeat the sum.
     """
     nodes = list(flat(roots))
-    counted = [one for one in nodes if not any(_tells_tokens(below) for below in flat(one.children))]
+    counted = [node for node in nodes if not any(_tells_tokens(below) for below in flat(node.children))]
     return {
         "n_spans": len(nodes),
-        "n_failed": sum(one.is_failed for one in nodes),
-        "tokens_read": sum(one.tokens[0] or 0 for one in counted),
-        "tokens_written": sum(one.tokens[1] or 0 for one in counted),
+        "n_failed": sum(node.is_failed for node in nodes),
+        "tokens_read": sum(node.tokens[0] or 0 for node in counted),
+        "tokens_written": sum(node.tokens[1] or 0 for node in counted),
     }
 
 

@@ -64,13 +64,13 @@ def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
             raise
         return _without_spans(request, trace_id, scores)
     roots = tree_of(trace.spans, trace.logs, scores)
-    known = {one.span_id for one in trace.spans}
+    known = {span.span_id for span in trace.spans}
     context = {
         "trace": trace,
         "nodes": list(flat(roots)),
         "totals": totals(roots),
         "beside": [chip for span, chips in scores.items() if span not in known for chip in chips],
-        "logs": [(one, json_block_of(one.body)) for one in trace.logs if (one.span_id or "") not in known],
+        "logs": [(record, json_block_of(record.body)) for record in trace.logs if (record.span_id or "") not in known],
         "following": address_with(request, offset=trace.next_offset) if trace.next_offset else "",
         "call": ApiCall("GET", f"/v1/traces/{trace.trace_id}"),
     }

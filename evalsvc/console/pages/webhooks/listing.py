@@ -33,7 +33,9 @@ def webhooks_page(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     found = endpoint_standings(account=visitor.account, now=visitor.now)
     context = {
-        "table": PageTable("Event webhooks", COLUMNS, [_row(one, visitor.now) for one in found], is_walked=True),
+        "table": PageTable(
+            "Event webhooks", COLUMNS, [_row(endpoint, visitor.now) for endpoint in found], is_walked=True
+        ),
         "call": ApiCall("GET", "/v1/event-endpoints"),
     }
     return render(request, "console/webhooks/list.html", context)

@@ -59,7 +59,10 @@ def shown_delivery(row: EventDelivery) -> ShownDelivery:
 def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Show the status of a webhook, its deliveries, and the available actions."""
     visitor = request.visitor
-    standing = next((one for one in endpoint_standings(account=visitor.account, now=visitor.now) if one.id == id), None)
+    standing = next(
+        (endpoint for endpoint in endpoint_standings(account=visitor.account, now=visitor.now) if endpoint.id == id),
+        None,
+    )
     if standing is None:
         raise NotFound
     wanted = choice(request, "status", STATES, "")
@@ -73,7 +76,9 @@ def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "tone": tone,
         "left_out": left_out_words(standing),
         "cause": cause_of(standing.last_status, standing.last_error),
-        "fields": [FormField("status", "State", "select", wanted, [("", "all"), *((one, one) for one in STATES)])],
+        "fields": [
+            FormField("status", "State", "select", wanted, [("", "all"), *((state, state) for state in STATES)])
+        ],
         "deliveries": [shown_delivery(row) for row in found],
         "next": address_with(request, cursor=cursor) if cursor else "",
         "call": ApiCall("GET", "/v1/event-deliveries", {"endpoint_id": str(id), "status": wanted, "limit": ON_A_PAGE}),

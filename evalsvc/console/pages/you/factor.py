@@ -99,7 +99,7 @@ def _set_up_form(request: HttpRequest, user: User, secret: str, error: str = "")
     parts = [secret[at : at + 4] for at in range(0, len(secret), 4)]
     context: dict[str, object] = {"picture": picture, "secret": " ".join(parts), "error": error}
     context |= {"person": user, "proof": proof_label(user), "then": safe_next(request, reverse("console_you"))}
-    context["asking"] = [one for one in memberships_of(request) if one.lacks_factor]
+    context["asking"] = [membership for membership in memberships_of(request) if membership.lacks_factor]
     return render(request, "console/you/factor.html", context)
 
 

@@ -33,8 +33,8 @@ def you(request: HttpRequest) -> HttpResponse:
         "person": user,
         "factor": factor_of(user),
         "asking": accounts_that_require(user=user, is_vouched=has_provider_vouched(request)),
-        "sessions": [_shown(one, now) for one in sessions],
-        "has_others": any(not one.is_this for one in sessions),
+        "sessions": [_shown(session, now) for session in sessions],
+        "has_others": any(not session.is_this for session in sessions),
         "proof": proof_label(user),
     }
     return render(request, "console/you/you.html", context)

@@ -27,7 +27,7 @@ def label_options(criteria: AnnotationCriteria) -> list[tuple[str, str]]:
     """Return what can be chosen, as (value, words); nothing where a number or a text is written."""
     if criteria.annotation_type == Type.BINARY:
         return list(PASS_OR_FAIL)
-    return [(_value_of(one), _words_of(one)) for one in categories_of(criteria)]
+    return [(_value_of(category), _words_of(category)) for category in categories_of(criteria)]
 
 
 def _value_of(category: Category) -> str:

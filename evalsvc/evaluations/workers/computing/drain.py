@@ -100,9 +100,9 @@ def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequenc
     done: list[Done] = []
     began = time.monotonic()
     try:
-        for one in now:
-            neighbours.begin(one.account_id, is_long=_is_long(one, texts))
-            done.append((one, _verdict(one, texts)))
+        for evaluation in now:
+            neighbours.begin(evaluation.account_id, is_long=_is_long(evaluation, texts))
+            done.append((evaluation, _verdict(evaluation, texts)))
             if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
                 break
     finally:
@@ -123,17 +123,19 @@ def _allowed(
     """
     if slow is None:
         return claimed, ()
-    allowed = [one for one in claimed if one.account_id not in slow and not _is_long(one, texts)][:MOST_AT_ONCE]
-    return allowed, [one for one in claimed if one not in allowed]
+    allowed = [
+        evaluation for evaluation in claimed if evaluation.account_id not in slow and not _is_long(evaluation, texts)
+    ][:MOST_AT_ONCE]
+    return allowed, [evaluation for evaluation in claimed if evaluation not in allowed]
 
 
 def _parted(
     allowed: Sequence[Claimed], others: Sequence[Claimed], texts: Mapping[int, Read]
 ) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
     """Return what to compute now and what to leave: short texts never wait for long ones; a long one runs alone."""
-    short = [one for one in allowed if not _is_long(one, texts)]
+    short = [evaluation for evaluation in allowed if not _is_long(evaluation, texts)]
     now = short or allowed[:1]
-    return now, [*others, *(one for one in allowed if one not in now)]
+    return now, [*others, *(evaluation for evaluation in allowed if evaluation not in now)]
 
 
 def _is_long(one: Claimed, texts: Mapping[int, Read]) -> bool:
@@ -153,7 +155,7 @@ def _give_back(left: Sequence[Claimed]) -> None:
 
 
 def _release(left: Sequence[Claimed]) -> None:
-    store.release([(one.id, one.n_attempts) for one in left], begun=False)
+    store.release([(evaluation.id, evaluation.n_attempts) for evaluation in left], begun=False)
 
 
 def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:

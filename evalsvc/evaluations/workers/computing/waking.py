@@ -50,7 +50,7 @@ def note_computing(name: str, claimed: Sequence[Claimed]) -> None:
     """Record what a process is about to compute, for its successor in case the process is lost."""
     if not claimed:
         return
-    held = orjson.dumps([[one.id, one.n_attempts] for one in claimed])
+    held = orjson.dumps([[evaluation.id, evaluation.n_attempts] for evaluation in claimed])
     try:
         shared_client(timeout=PUSHING_SECONDS).set(_held_key(name), held, ex=HELD_SECONDS)
     except RedisError:

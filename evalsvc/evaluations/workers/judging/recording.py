@@ -50,7 +50,7 @@ def put_off(done: Sequence[Done]) -> list[Done]:
     outcome.
     """
     missed = [(claimed, verdict) for claimed, verdict in done if isinstance(verdict, Postponable)]
-    final = [one for one in done if not isinstance(one[1], Postponable)]
+    final = [outcome for outcome in done if not isinstance(outcome[1], Postponable)]
     if not missed:
         return final
     held = store.postpone([claimed for claimed, _ in missed], [verdict.retry_after_seconds for _, verdict in missed])
@@ -71,8 +71,8 @@ def written(final: Sequence[Done]) -> set[tuple[int, int]]:
             "%d verdicts were rejected as a batch; writing each individually: %s", len(final), type(exc).__name__
         )
     alone: set[tuple[int, int]] = set()
-    for one in final:
-        alone |= _written_alone(one)
+    for outcome in final:
+        alone |= _written_alone(outcome)
     return alone
 
 

@@ -82,7 +82,7 @@ class JudgeRunner:
             self._closed.set()
             self._outcome.notify_all()
             has_verdict = {claimed.id for claimed, _ in [*self._ended, *self._writing]}
-            left = [one for id, one in self._held.items() if id not in has_verdict]
+            left = [evaluation for id, evaluation in self._held.items() if id not in has_verdict]
         if left:
             log.warning("%d unfinished evaluations are left to other runners", len(left))
             self._attempt("giving back", lambda: store.give_back(left))
@@ -171,8 +171,8 @@ class JudgeRunner:
         with self._more:
             # After a database outage, an evaluation with an expired lease can be claimed again while its call is in
             # progress.
-            fresh = [one for one in claimed if one.id not in self._held]
-            self._held |= {one.id: one for one in claimed}
+            fresh = [evaluation for evaluation in claimed if evaluation.id not in self._held]
+            self._held |= {evaluation.id: evaluation for evaluation in claimed}
             self._may_be_more = True
         if fresh:
             self._read(fresh)
@@ -183,8 +183,8 @@ class JudgeRunner:
             self._attempt("giving back", lambda: store.give_back(claimed))
             self._forget(claimed)
             return
-        self._forget([one for one in claimed if one.id not in read])
-        self._prepare([(one, read[one.id]) for one in claimed if one.id in read])
+        self._forget([evaluation for evaluation in claimed if evaluation.id not in read])
+        self._prepare([(evaluation, read[evaluation.id]) for evaluation in claimed if evaluation.id in read])
 
     def _prepare(self, found: list[tuple[Claimed, Read]]) -> None:
         works: list[Work] = []
@@ -199,8 +199,8 @@ class JudgeRunner:
     def _forget(self, claimed: Sequence[Claimed]) -> None:
         """Remove evaluations from those in flight: their slots are free, and their leases expire."""
         with self._more:
-            for one in claimed:
-                self._held.pop(one.id, None)
+            for evaluation in claimed:
+                self._held.pop(evaluation.id, None)
             self._may_be_more = True
             self._more.notify()
             if not self._held:

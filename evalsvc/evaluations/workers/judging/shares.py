@@ -27,7 +27,7 @@ def want(claimed: Iterable[Claimed], *, slots: int) -> Want | None:
     Below `slots` any account can receive the rest, those with the fewest in flight first. Above it, accounts and
     connections with less than their share in flight are lent slots. A slot in use is never taken back.
     """
-    held = Counter((one.account_id, one.connection) for one in claimed)
+    held = Counter((evaluation.account_id, evaluation.connection) for evaluation in claimed)
     n = held.total()
     if n < slots:
         return Want(slots - n, False, dict(held))

@@ -78,8 +78,10 @@ def read_claimed(claimed: Sequence[Claimed]) -> dict[int, Read]:
 
     As the tenants' role, each account by itself. Inputs come once for all evaluations of a request.
     """
-    found = rows(APP, READ, [[one.account_id for one in claimed], [one.id for one in claimed]])
-    request_of = {one.id: one.request_id for one in claimed}
+    found = rows(
+        APP, READ, [[evaluation.account_id for evaluation in claimed], [evaluation.id for evaluation in claimed]]
+    )
+    request_of = {evaluation.id: evaluation.request_id for evaluation in claimed}
     inputs = {request_of[id]: SampleInputs(*columns) for id, _, is_first, *columns in found if is_first}
     return {id: Read(chosen or {}, inputs[request_of[id]]) for id, chosen, *_ in found}
 
@@ -105,7 +107,7 @@ def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bo
     with each missed turn. The result is False where the delay would end later than JUDGE_PATIENCE_SECONDS after the
     request was accepted.
     """
-    delays = [_delay(one, wait) for one, wait in zip(claimed, waits, strict=True)]
+    delays = [_delay(evaluation, wait) for evaluation, wait in zip(claimed, waits, strict=True)]
     return dict(rows(SYSTEM, POSTPONE, [*_keys(claimed), delays, float(settings.JUDGE_PATIENCE_SECONDS)]))
 
 
@@ -131,7 +133,7 @@ def free(*, account_id: int, request_id: int, expected_attempts: int) -> None:
 
 
 def _keys(claimed: Sequence[Claimed]) -> tuple[list[int], list[int]]:
-    return [one.id for one in claimed], [one.n_attempts for one in claimed]
+    return [evaluation.id for evaluation in claimed], [evaluation.n_attempts for evaluation in claimed]
 
 
 def rows(alias: str, sql: str, values: Sequence[object] | Mapping[str, object]) -> list[Any]:

@@ -58,6 +58,8 @@ def check_clusters(version: DatasetVersion, body: Mapping[str, Any], strategy: s
 
 def check_no_strategy(metrics: Iterable[Mapping[str, Any]], pointer: str) -> None:
     """Reject metrics that select a strategy by name; raise Invalid."""
-    found = [FieldError(f"{pointer}/{i}/strategy", NO_STRATEGY) for i, one in enumerate(metrics) if one.get("strategy")]
+    found = [
+        FieldError(f"{pointer}/{i}/strategy", NO_STRATEGY) for i, metric in enumerate(metrics) if metric.get("strategy")
+    ]
     if found:
         raise Invalid(*found)

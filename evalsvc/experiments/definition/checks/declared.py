@@ -38,7 +38,7 @@ class Outputs:
         """Return the nodes that can be at a pointer; where the answer has nothing, a component next to it counts."""
         parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         paths = [parts] if parts[:1] != [OUTPUT] or len(parts) == 1 else [parts, parts[1:]]
-        return [node for one in self.alternatives for path in paths for node in self._under(one, path)]
+        return [node for alternative in self.alternatives for path in paths for node in self._under(alternative, path)]
 
     def _under(self, one: Components | Node, parts: Sequence[str]) -> list[Node]:
         if isinstance(one, Node):
@@ -48,21 +48,28 @@ class Outputs:
     def pointers(self, *, within: bool) -> list[str]:
         """List the declared pointers; those of components next to the answer unchanged, or as if `within` it."""
         found: list[str] = []
-        for one in self.alternatives:
-            named = {"": one} if isinstance(one, Node) else {f"/{escaped(name)}": node for name, node in one.items()}
+        for alternative in self.alternatives:
+            named = (
+                {"": alternative}
+                if isinstance(alternative, Node)
+                else {f"/{escaped(name)}": node for name, node in alternative.items()}
+            )
             for start, node in named.items():
                 found += [start] if start else []
                 found += islice(self.reader.pointers(node, start), MAX_POINTERS)
         answer = f"/{OUTPUT}"
-        return [answer + one if within and not one.startswith(answer) else one for one in found[:MAX_POINTERS]]
+        return [
+            answer + pointer if within and not pointer.startswith(answer) else pointer
+            for pointer in found[:MAX_POINTERS]
+        ]
 
     def specimens(self) -> Iterator[Mapping[str, object]]:
         """Yield outputs by component, of every declared kind. Raises Unknown where anything may come."""
-        for one in self.alternatives:
-            if isinstance(one, Node):
-                yield from (value for value in self.reader.specimens(one) if isinstance(value, Mapping))
+        for alternative in self.alternatives:
+            if isinstance(alternative, Node):
+                yield from (value for value in self.reader.specimens(alternative) if isinstance(value, Mapping))
                 continue
-            columns = [[(name, value) for value in self.reader.specimens(node)] for name, node in one.items()]
+            columns = [[(name, value) for value in self.reader.specimens(node)] for name, node in alternative.items()]
             combinations = list(islice(product(*columns), MAX_SPECIMENS + 1))
             if len(combinations) > MAX_SPECIMENS:
                 raise Unknown
@@ -74,7 +81,9 @@ def outputs_of(config: Candidate | Config, reader: SchemaReader) -> Outputs | No
     schema = declared_schema(config.kind, config.parameters)
     whole = Node(schema or {}, schema or {})
     if config.kind == Config.Kind.CHAT:
-        return Outputs(config.name, ({name: Node(one, one) for name, one in CHAT.items()},), reader)
+        return Outputs(
+            config.name, ({name: Node(part_schema, part_schema) for name, part_schema in CHAT.items()},), reader
+        )
     if config.kind == Config.Kind.HTTP:
         names = list(config.parameters.get(OUTPUT, {OUTPUT: ""}))
         return Outputs(config.name, ({OUTPUT: whole} if names == [OUTPUT] else _parts(whole, names, reader),), reader)

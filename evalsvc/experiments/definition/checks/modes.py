@@ -16,7 +16,7 @@ def check_modes(modes: Sequence[str] | None, candidates: Sequence[Candidate], *,
     """Refuse opaque and cyclic configs where their components are to run by themselves. Raises Invalid."""
     if ISOLATED not in (modes or ()):
         return
-    found = [(i, why) for i, one in enumerate(candidates) if (why := _why_not(one)) is not None]
+    found = [(i, why) for i, candidate in enumerate(candidates) if (why := _why_not(candidate)) is not None]
     if found:
         raise Invalid(*(FieldError(f"{pointer}/{i}/kind", why) for i, why in found))
 
@@ -51,7 +51,7 @@ def has_circle(predecessors: Mapping[str, Sequence[str]]) -> bool:
     """Return whether some components read each other in a circle."""
     left = dict(predecessors)
     while left:
-        ready = [name for name, reads in left.items() if not any(one in left for one in reads)]
+        ready = [name for name, reads in left.items() if not any(predecessor in left for predecessor in reads)]
         if not ready:
             return True
         for name in ready:

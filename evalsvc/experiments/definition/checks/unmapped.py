@@ -53,8 +53,8 @@ def _why_no_root(pointer: str) -> str | None:
     roots, root = (*EXAMPLE_ROOTS, OUTPUT), root_of(pointer)
     if root in roots:
         return None
-    near = [f"/{one}{pointer[len(root) + 1 :]}" for one in nearest(root, roots)]
-    return f"{pointer!r} starts at none of {', '.join(f'`/{one}`' for one in roots)}.{asked(near)}"
+    near = [f"/{name}{pointer[len(root) + 1 :]}" for name in nearest(root, roots)]
+    return f"{pointer!r} starts at none of {', '.join(f'`/{name}`' for name in roots)}.{asked(near)}"
 
 
 def holds(version: DatasetVersion, pointer: str) -> bool:
@@ -110,7 +110,7 @@ def check_components(
             raise Invalid(
                 FieldError(at, f"The dataset expects something of {names}; the config's components are {has}.")
             )
-        for pointer in {pointer for one in pointers for name, pointer in one.items() if name in FIELDS}:
+        for pointer in {pointer for mapping in pointers for name, pointer in mapping.items() if name in FIELDS}:
             parts = pointer.split("/")[1:]
             if parts[:1] == [OUTPUT] and len(parts) > 1 and parts[1] not in (*declared, OUTPUT):
                 raise Invalid(FieldError(at, f"A mapping looks at {pointer!r}; the config's components are {has}."))
@@ -121,7 +121,7 @@ def check_known_components(version: DatasetVersion, metrics: Sequence[Metric], c
 
     A component that only some configs have does not apply to the others.
     """
-    declared = [components_named(one.kind, one.parameters) for one in candidates]
+    declared = [components_named(candidate.kind, candidate.parameters) for candidate in candidates]
     if not declared or None in declared:
         return
     known = {name for names in declared for name in names or ()}
@@ -132,7 +132,7 @@ def check_known_components(version: DatasetVersion, metrics: Sequence[Metric], c
         if metric.component is not None and metric.component not in known and metric.twin_of is None
     ]
     unknown = expected_components(version) - known
-    if unknown and any(one.kind == Config.Kind.PIPELINE for one in candidates):
+    if unknown and any(candidate.kind == Config.Kind.PIPELINE for candidate in candidates):
         names = ", ".join(f"`{name}`" for name in sorted(unknown))
         errors.append(FieldError("/plan/dataset_id", f"It expects something of {names}; the components are {has}."))
     if errors:

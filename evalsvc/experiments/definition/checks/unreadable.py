@@ -58,10 +58,10 @@ def check_outputs(
     """
     errors: dict[str, FieldError] = {}
     for i, misfits in _by_config(version, metrics, sample, configs):
-        for one in misfits:
-            of_metric = one.pointer("/plan/metrics", "/plan")
+        for misfit in misfits:
+            of_metric = misfit.pointer("/plan/metrics", "/plan")
             at = of_metric if pointer is None else f"{pointer}/{i}{_declared_at(configs[i])}"
-            errors.setdefault(at, FieldError(at, one.why))
+            errors.setdefault(at, FieldError(at, misfit.why))
     if errors:
         raise Invalid(*list(errors.values())[:MAX_ERRORS])
 
@@ -80,11 +80,11 @@ def check_added_metrics(
     found = [misfits for _, misfits in _by_config(version, metrics, sample, configs)]
     if not found or len(found) < len(_distinct(configs)):
         return
-    hopeless = set.intersection(*({one.metric for one in misfits} for misfits in found))
+    hopeless = set.intersection(*({misfit.metric for misfit in misfits} for misfits in found))
     errors = [
-        FieldError(one.pointer("/metrics", f"/metrics/{one.metric}"), one.why)
-        for one in found[0]
-        if one.metric in hopeless
+        FieldError(misfit.pointer("/metrics", f"/metrics/{misfit.metric}"), misfit.why)
+        for misfit in found[0]
+        if misfit.metric in hopeless
     ]
     if errors:
         raise Invalid(*errors)
@@ -165,8 +165,8 @@ def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None
 def _near(pointer: str, declared: Sequence[str]) -> str:
     """Suggest a declared pointer with a similar last part: most mistakes are in the last step or in the path to it."""
     ends: dict[str, str] = {}
-    for one in declared:
-        ends.setdefault(one.rpartition("/")[2], one)
+    for declared_pointer in declared:
+        ends.setdefault(declared_pointer.rpartition("/")[2], declared_pointer)
     return asked(ends[end] for end in nearest(pointer.rpartition("/")[2], ends))
 
 
@@ -203,6 +203,6 @@ def _why_no_answer(
         return None
     if not reasons:
         return None
-    inner = [one for one in outputs.pointers(within=True) if one != f"/{OUTPUT}"]
+    inner = [pointer for pointer in outputs.pointers(within=True) if pointer != f"/{OUTPUT}"]
     remedy = f" A pointer says where it is, for example {inner[0]!r}." if inner else ""
     return f"In the outputs that config {outputs.name!r} declares no answer is found: {reasons[0]}{remedy}"

@@ -36,7 +36,9 @@ def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS)
         # A component can have the name of a field; the field is then inside it.
         if name in value and find_named(value[name], names, levels=levels - 1) is MISSING:
             return value[name]
-    parts = [part for one in value.values() if (part := find_named(one, names, levels=levels - 1)) is not MISSING]
+    parts = [
+        part for component in value.values() if (part := find_named(component, names, levels=levels - 1)) is not MISSING
+    ]
     if not parts:
         return MISSING
     return parts[0] if all(part == parts[0] for part in parts[1:]) else value

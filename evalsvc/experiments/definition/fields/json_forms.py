@@ -82,10 +82,10 @@ class SchemaReader:
             found = _combined(found, [form.schema for form in self.forms(Node(part, root), level + 1)])
         for name in ("anyOf", "oneOf"):
             if name in schema:
-                choices = [form.schema for one in schema[name] for form in self.forms(Node(one, root), level + 1)]
+                choices = [form.schema for option in schema[name] for form in self.forms(Node(option, root), level + 1)]
                 found = _combined(found, choices)
         # More than anybody would tell apart by hand.
-        return [Node(one, root) for one in found] if len(found) <= MAX_FORMS else [Node({}, root)]
+        return [Node(alternative, root) for alternative in found] if len(found) <= MAX_FORMS else [Node({}, root)]
 
     def specimens(self, node: Node, level: int = 0) -> list[object]:
         """Return values of every kind that a schema describes. Raises Unknown where the schema allows any value.
@@ -117,7 +117,7 @@ class SchemaReader:
         schema, root = form
         first = schema.get("prefixItems")
         if first:
-            columns = [self.specimens(Node(one, root), level + 1) for one in first]
+            columns = [self.specimens(Node(item_schema, root), level + 1) for item_schema in first]
             yield from (list(values) for values in islice(product(*columns), MAX_SPECIMENS + 1))
             return
         if "items" not in schema or isinstance(schema["items"], list):
@@ -146,12 +146,15 @@ class SchemaReader:
         inner: list[tuple[str, Node]] = []
         for form in self.forms(node):
             properties = form.schema.get("properties", {})
-            inner += [(f"{start}/{escaped(name)}", Node(one, form.root)) for name, one in properties.items()]
+            inner += [
+                (f"{start}/{escaped(name)}", Node(property_schema, form.root))
+                for name, property_schema in properties.items()
+            ]
             items = form.schema.get("items")
             inner += [(f"{start}/0", Node(items, form.root))] if isinstance(items, Mapping) else []
         yield from (pointer for pointer, _ in inner)
-        for pointer, one in inner:
-            yield from self.pointers(one, pointer, level + 1)
+        for pointer, inner_node in inner:
+            yield from self.pointers(inner_node, pointer, level + 1)
 
 
 def types_of(schema: Mapping[str, object]) -> set[str] | None:
@@ -187,7 +190,7 @@ def _step(value: Any, part: str) -> Iterator[Any]:
 
 def _members(schema: Mapping[str, Any], name: str) -> Iterator[Any]:
     properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    matching = [one for pattern, one in patterns.items() if is_found(pattern, name)]
+    matching = [member_schema for pattern, member_schema in patterns.items() if is_found(pattern, name)]
     if name in properties or matching:
         yield {"allOf": [*([properties[name]] if name in properties else []), *matching]}
     elif "additionalProperties" in schema:
@@ -228,7 +231,7 @@ def _referred(reference: str, root: Any) -> Any:
 def _combined(some: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what satisfies one of the first and one of the second."""
     pairs = islice(product(some, others), MAX_FORMS + 1)
-    return [merged for one, other in pairs if (merged := _merged(one, other)) is not None]
+    return [merged for first, other in pairs if (merged := _merged(first, other)) is not None]
 
 
 def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any] | None:

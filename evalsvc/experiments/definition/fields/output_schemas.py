@@ -42,7 +42,7 @@ def schema_problems(schema: object) -> list[tuple[str, str]]:
 def _problems(raw: bytes) -> list[tuple[str, str]]:
     # A search makes many configs that have the same schema.
     found = problems_of(orjson.loads(raw), AT, n_steps=MAX_STEPS)
-    return [(each.pointer, f"The `{OUTPUT_SCHEMA}` {each.detail}.") for each in found]
+    return [(error.pointer, f"The `{OUTPUT_SCHEMA}` {error.detail}.") for error in found]
 
 
 def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str, object] | None:

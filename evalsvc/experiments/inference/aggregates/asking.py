@@ -79,9 +79,9 @@ def _question(runs: Sequence[SlicedRun], wanted: Mapping[str, Any]) -> Aggregate
     metrics = [_metric(run.plan, name) for run in runs]
     for metric in metrics[1:]:
         for field in MEASURED_ALIKE:
-            one, other = getattr(metrics[0], field), getattr(metric, field)
-            if one != other:
-                detail = f"{name!r} is not the same in all: `{field}` is {one} and {other}."
+            first, other = getattr(metrics[0], field), getattr(metric, field)
+            if first != other:
+                detail = f"{name!r} is not the same in all: `{field}` is {first} and {other}."
                 raise Invalid(FieldError("/metric", detail))
     level = wanted.get("level") or runs[0].plan.level
     cluster_by = wanted.get("cluster_by")

@@ -54,13 +54,15 @@ def differences_by_place(
     with_placed, values = slicing.placed()
     # On the scale on which configs are compared: of the range, higher being better.
     scale = (1.0 if metric.higher_is_better else -1.0) / metric.unit(1)
-    one: list[Any] = [first.config.pk, metric.name, first.upto]
+    first_values: list[Any] = [first.config.pk, metric.name, first.upto]
     other: list[Any] = [second.config.pk, metric.name, second.upto]
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(with_placed + PAIRED_BY_SLICE, [*values, scale, *one, second.config.experiment_id, *other])
+        cursor.execute(
+            with_placed + PAIRED_BY_SLICE, [*values, scale, *first_values, second.config.experiment_id, *other]
+        )
         found = {place: _out(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor}
     nothing = {"lower": None, "upper": None, "method": "none", "warnings": [NO_CLUSTERED]}
-    return found if is_plain else {place: one | nothing for place, one in found.items()}
+    return found if is_plain else {place: difference | nothing for place, difference in found.items()}
 
 
 def _out(metric: Metric, pairs: Differences, n_missing: int, level: float) -> dict[str, Any]:

@@ -77,20 +77,20 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     slicings, n_distinct = _slicings(runs, question)
     rows = [
         row
-        for run, slicing, one in zip(runs, slicings, question.metrics, strict=True)
-        for row in _rows_of(run, slicing, one, question)
+        for run, slicing, run_metric in zip(runs, slicings, question.metrics, strict=True)
+        for row in _rows_of(run, slicing, run_metric, question)
     ]
     metric = question.metric
     parts = [SlicePart(row.counted.sums, metric.binary and len(row.group.configs) == 1) for row in rows]
     n_differences = sum(row.run is not runs[0] for row in rows) if is_paired else 0
     # Intervals of means and of differences are in one table and simultaneously valid.
-    found, each = joint_estimates(
+    found, joint_level = joint_estimates(
         metric.kind, parts, level=question.level, value_range=metric.value_range, n_others=n_differences
     )
     if question.cluster_by is not None:
-        found = [_clustered(row, one, metric, each) for row, one in zip(rows, found, strict=True)]
+        found = [_clustered(row, estimate, metric, joint_level) for row, estimate in zip(rows, found, strict=True)]
     if is_paired:
-        _compare(rows, runs, slicings[0], question, each)
+        _compare(rows, runs, slicings[0], question, joint_level)
     return {
         "metric": metric.name,
         "type": metric.kind.name,
@@ -101,10 +101,10 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
         "covers": NEW_DATA if metric.kind.of_one_score.covers else None,
         "safe": ONE_LOOK,
         "level": question.level,
-        "joint_level": each,
+        "joint_level": joint_level,
         "n_comparisons": max(1, len(rows) + n_differences),
         "n_labels": n_distinct,
-        "rows": [_out(row, one, slicings[0], question) for row, one in zip(rows, found, strict=True)],
+        "rows": [_out(row, estimate, slicings[0], question) for row, estimate in zip(rows, found, strict=True)],
     }
 
 
@@ -113,7 +113,7 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[l
     path = question.axes.topic[1] if question.axes.topic else None
     bare = [Slicing(run.plan.pk, path) for run in runs]
     if path is None:
-        return [Slicing(one.experiment_id, None, ("",)) for one in bare], 0
+        return [Slicing(base.experiment_id, None, ("",)) for base in bare], 0
     sizes: Counter[str] = Counter()
     n_distinct = 0
     for slicing in bare:
@@ -122,7 +122,7 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[l
         n_distinct = max(n_distinct, n - (None in found))
         sizes.update({label: size for label, size in found.items() if label is not None})
     ordered = sorted(sizes, key=lambda label: (-sizes[label], label))[: question.max_slices]
-    return [Slicing(one.experiment_id, path, tuple(ordered)) for one in bare], n_distinct
+    return [Slicing(base.experiment_id, path, tuple(ordered)) for base in bare], n_distinct
 
 
 def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuestion) -> list[_Row]:

@@ -109,7 +109,7 @@ def count_clusters(
         upto = finished_of(metric, configs)
         wanted |= {(config.pk, metric.name): (config, upto[config.pk]) for config in configs if upto[config.pk]}
     if most is not None and sum(upto for config, upto in wanted.values() if _is_going(plan, config)) > most:
-        wanted = {key: one for key, one in wanted.items() if not _is_going(plan, one[0])}
+        wanted = {key: target for key, target in wanted.items() if not _is_going(plan, target[0])}
     keys = {key: (plan.cluster_by, *key, upto, config.n_retried) for key, (config, upto) in wanted.items()}
     found = {key: known for key, place in keys.items() if (known := _sums.get(place)) is not None}
     due = [key for key in keys if key not in found]
@@ -130,17 +130,25 @@ def count_pairs(
     """
     if plan.cluster_by is None:
         return {}
-    if most is not None and sum(upto for one, other, upto in pairs if _is_going(plan, one, other)) > most:
+    if most is not None and sum(upto for config, other, upto in pairs if _is_going(plan, config, other)) > most:
         pairs = [pair for pair in pairs if not _is_going(plan, *pair[:2])]
     keys = {
-        (one.pk, other.pk): (plan.cluster_by, metric.name, one.pk, other.pk, upto, one.n_retried, other.n_retried)
-        for one, other, upto in pairs
+        (config.pk, other.pk): (
+            plan.cluster_by,
+            metric.name,
+            config.pk,
+            other.pk,
+            upto,
+            config.n_retried,
+            other.n_retried,
+        )
+        for config, other, upto in pairs
     }
     found = {key: known for key, place in keys.items() if (known := _pairs.get(place)) is not None}
     due = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in found]
     if due:
         scale = (1.0 if metric.higher_is_better else -1.0) / metric.unit(1)
-        columns = [[one.pk for one, _, _ in due], [other.pk for _, other, _ in due], [upto for _, _, upto in due]]
+        columns = [[config.pk for config, _, _ in due], [other.pk for _, other, _ in due], [upto for _, _, upto in due]]
         for first, second, *sums, n_up, n_down in _rows(PAIRS, [*_of(plan), scale, *columns, metric.name]):
             found[first, second] = counted = ClusteredPairs(ClusterSums(*sums), n_up, n_down)
             _pairs.put(keys[first, second], counted)

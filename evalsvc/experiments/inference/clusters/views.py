@@ -34,4 +34,6 @@ def clustered_new_data(metric: Metric, sums: ClusterSums | None, level: float) -
 
 def without_ends(quantiles: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return quantiles without their intervals: order statistics take examples one by one."""
-    return [{**one, "lower": None, "upper": None, "method": "none", "reason": NO_CLUSTERED} for one in quantiles]
+    return [
+        {**quantile, "lower": None, "upper": None, "method": "none", "reason": NO_CLUSTERED} for quantile in quantiles
+    ]

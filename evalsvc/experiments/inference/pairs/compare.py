@@ -105,10 +105,10 @@ def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Comp
     if (why := why_not_pairable(found[0])) is not None:
         raise Invalid(FieldError("/metric", why))
     for field in MEASURED_ALIKE:
-        one, other = (getattr(metric, field) for metric in found)
-        if one != other:
-            raise Invalid(FieldError("/metric", f"{name!r} is not the same in both: `{field}` is {one} and {other}."))
-    first, second = (ComparisonSide(*each) for each in zip(configs, plans, found, strict=True))
+        value, other = (getattr(metric, field) for metric in found)
+        if value != other:
+            raise Invalid(FieldError("/metric", f"{name!r} is not the same in both: `{field}` is {value} and {other}."))
+    first, second = (ComparisonSide(*parts) for parts in zip(configs, plans, found, strict=True))
     return first, second
 
 

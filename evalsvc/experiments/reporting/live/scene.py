@@ -73,8 +73,8 @@ def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scen
         read_sums(plan.pk) if is_pairable(primary) else {},
         watched_in(plan, configs, metrics),
         every,
-        {(config.pk, one.name): tally_in(plan, config, one, sums) for config in configs for one in metrics},
-        {one.name: wide_in(one, rows) for one in metrics},
+        {(config.pk, metric.name): tally_in(plan, config, metric, sums) for config in configs for metric in metrics},
+        {metric.name: wide_in(metric, rows) for metric in metrics},
         count_clusters(plan, configs, metrics, most=MOST_WATCHED),
     )
 
@@ -85,10 +85,10 @@ def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> S
     others = {other.pk for _, other in pairs if other is not None}
     if scene.commons:
         scene = replace(scene, commons={**scene.commons, **read_comparisons(scene.plan.pk, of=others)})
-    for one, other in pairs:
-        common = between(scene.commons, one.pk, other.pk) if other is not None else None
+    for config, other in pairs:
+        common = between(scene.commons, config.pk, other.pk) if other is not None else None
         if other is not None and common is not None:
-            found.append((one, other, common.upto))
+            found.append((config, other, common.upto))
     counted = count_pairs(scene.plan, primary_metric(scene.plan), found, most=MOST_WATCHED)
     return replace(scene, paired_clusters=counted)
 

@@ -42,7 +42,9 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
     leader = leader_of(plan, scene.configs, tallies, scene.commons)
     baseline = baseline_of(plan, scene.configs)
-    counts = [(config, one, scene.tally(config, one).sums.n) for config in scene.configs for one in scene.metrics]
+    counts = [
+        (config, metric, scene.tally(config, metric).sums.n) for config in scene.configs for metric in scene.metrics
+    ]
     quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
     question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
     against = baseline or leader
@@ -80,7 +82,7 @@ def _is_settled(
     found = (
         known[config.pk] if config.pk in known else _compared(scene, config, leader, question) for config in others
     )
-    return all(_is_behind(scene, one, question) for one in found) if others else None
+    return all(_is_behind(scene, comparison, question) for comparison in found) if others else None
 
 
 def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: ComparisonQuestion) -> bool:

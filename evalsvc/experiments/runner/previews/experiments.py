@@ -171,7 +171,7 @@ def _costs(
 
 def _likely_answer(limit: int | None, documents: Sequence[Document]) -> tuple[float, str]:
     """Return how many tokens an answer probably has, and what that rests on."""
-    expected = [one.n_expected_tokens for one in documents if one.n_expected_tokens is not None]
+    expected = [document.n_expected_tokens for document in documents if document.n_expected_tokens is not None]
     if expected:
         length = max(1.0, _mean(expected))
         return (length, AS_EXPECTED) if limit is None or length <= limit else (float(limit), AS_LIMITED)

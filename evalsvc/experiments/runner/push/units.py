@@ -132,7 +132,7 @@ def post_outputs(
         close="release" if is_done else "keep",
         lease_seconds=lease_seconds,
     )
-    return ReceivedOutputs(recorded, [one for one in broken if one.pos in recorded.accepted])
+    return ReceivedOutputs(recorded, [bad_output for bad_output in broken if bad_output.pos in recorded.accepted])
 
 
 def _read(

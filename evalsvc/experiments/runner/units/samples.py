@@ -62,7 +62,7 @@ class SampleKeeper:
     def _keep(self, pos: int, answers: Mapping[str, Produced]) -> None:
         fresh = {key: produced for key, produced in answers.items() if key not in self._kept}
         if fresh:
-            keep_answers(self.unit, {(key, pos): Produced(output=asdict(one)) for key, one in fresh.items()})
+            keep_answers(self.unit, {(key, pos): Produced(output=asdict(produced)) for key, produced in fresh.items()})
 
 
 def row_of_samples(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
@@ -91,8 +91,8 @@ def _stages(told: Sequence[Mapping[str, Any] | None]) -> Row | None:
     """Return what the samples of a pipeline tell of its nodes, and what they have paid together."""
     if _if_any(list(told)) is None:
         return None
-    paid = [(one or {}).get("paid") or {} for one in told]
-    return {"samples": list(told), "paid": {name: _total(one.get(name) for one in paid) for name in PAID}}
+    paid = [(stages or {}).get("paid") or {} for stages in told]
+    return {"samples": list(told), "paid": {name: _total(bill.get(name) for bill in paid) for name in PAID}}
 
 
 def _total(values: Iterator[Any]) -> Any:

@@ -226,7 +226,7 @@ class UnitRunner:
         output: Output,
         only: Mapping[int, Collection[str]] | None,
     ) -> list[dict[str, Any]]:
-        metrics = [one for one in context.metrics if only is None or one.name in only.get(output.pos, ())]
+        metrics = [metric for metric in context.metrics if only is None or metric.name in only.get(output.pos, ())]
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
             return [failed_score(output.pos, metric, "worker_lost", message) for metric in metrics]
@@ -264,14 +264,15 @@ def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, A
     told = ("status", "output", "error_type", "error_message")
     held = [_held_to(schema, Produced(**{name: sample.get(name) for name in told})) for sample in row["samples"]]
     row["samples"] = [
-        sample | {name: getattr(one, name) for name in told} for sample, one in zip(row["samples"], held, strict=True)
+        sample | {name: getattr(output, name) for name in told}
+        for sample, output in zip(row["samples"], held, strict=True)
     ]
     return row | {name: getattr(shown_sample(held), name) for name in told}
 
 
 def shown_sample(samples: Sequence[Produced]) -> Produced:
     """Return the sample that an output shows: the first that is ok, else the first."""
-    return next((one for one in samples if one.status == Output.Status.OK), samples[0])
+    return next((sample for sample in samples if sample.status == Output.Status.OK), samples[0])
 
 
 def _held_to(schema: Mapping[str, Any] | None, produced: Produced) -> Produced:

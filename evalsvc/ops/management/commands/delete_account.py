@@ -139,7 +139,7 @@ def find(said: str) -> Account:
     accounts = Account.objects.using(SYSTEM)
     found = list(accounts.filter(name=said))
     if said.isdecimal() and int(said) < 2**63:
-        found += [one for one in accounts.filter(pk=int(said)) if one not in found]
+        found += [account for account in accounts.filter(pk=int(said)) if account not in found]
     if len(found) > 1:
         raise CommandError(f"{said} is the name of account {found[0].pk} and the id of {found[1].name!r}: rename one.")
     if not found:

@@ -51,7 +51,7 @@ class Command(ServiceCommand):
     def _end(self, arrived: Arrived) -> None:
         account = arrived.account
         if arrived.findings:
-            wrong = [f"{one.what}: {one.n}, for example {one.examples}" for one in arrived.findings]
+            wrong = [f"{finding.what}: {finding.n}, for example {finding.examples}" for finding in arrived.findings]
             raise CommandError(
                 "\n".join([f"Account {account.pk} is here and stays off: `verify` finds something wrong.", *wrong])
             )
@@ -63,7 +63,7 @@ class Command(ServiceCommand):
 
 def remarks(arrived: Arrived) -> Iterator[str]:
     """Yield what did not come along, or is at rest, and what to do about it."""
-    needs = {what: [plain(one) for one in found] for what, found in arrived.needs.items()}
+    needs = {what: [plain(value) for value in found] for what, found in arrived.needs.items()}
     yield "Keys of the old server do not work here. Make new ones; the first is below."
     if names := needs.get("connections"):
         yield f"Connections without their key, switched off: {', '.join(names)}. Send `key` and `is_enabled` to each."
@@ -81,7 +81,7 @@ def remarks(arrived: Arrived) -> Iterator[str]:
 
 def plain(text: object) -> str:
     """Return a text of the file's for a terminal, which it must not steer."""
-    return "".join(one if one.isprintable() else "?" for one in str(text))
+    return "".join(char if char.isprintable() else "?" for char in str(text))
 
 
 class _Progress:

@@ -74,7 +74,7 @@ def _made(kind: RecordKind, batch: Sequence[tuple[int, Any]], make: Callable[[An
     made = []
     for number, row in batch:
         try:
-            values = {one.attname: getattr(row, str(one.column)) for one in kind.columns}
+            values = {column.attname: getattr(row, str(column.column)) for column in kind.columns}
             made.append(kind.model(**values, **make(row)))
         except WRONG as exc:
             raise refuse(f"{kind.file}, line {number}: {exc!r:.200}.") from None
@@ -83,7 +83,7 @@ def _made(kind: RecordKind, batch: Sequence[tuple[int, Any]], make: Callable[[An
 
 def _insert_reviews(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[int, Any]]) -> None:
     def make(row: Any) -> Fields:
-        criteria = [{**one, "id": str(uuid.uuid4())} for one in row.criteria]
+        criteria = [{**criterion, "id": str(uuid.uuid4())} for criterion in row.criteria]
         questions_of(criteria)
         if (row.kind == Review.Kind.PAIR) is bool(criteria) or row.kind not in (Review.Kind.PAIR, Review.Kind.OUTPUT):
             raise ValueError("neither a review of outputs nor one of pairs")
@@ -140,7 +140,10 @@ def _insert_answers(places: RecordPlaces, kind: RecordKind, batch: Sequence[tupl
             "token": NOBODY,
             "reviewer": row.reviewer,
             "said": _said(questions, row.said),
-            "earlier": [{**msgspec.to_builtins(one), "said": _said(questions, one.said)} for one in row.earlier],
+            "earlier": [
+                {**msgspec.to_builtins(earlier_answer), "said": _said(questions, earlier_answer.said)}
+                for earlier_answer in row.earlier
+            ],
         }
 
     ReviewAnswer.objects.bulk_create(_made(kind, batch, make))
@@ -230,9 +233,9 @@ def _insert_judged(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple
 def _judged_before(places: RecordPlaces, rows: Sequence[Any]) -> dict[tuple[int, ...], int]:
     """Return the ids of judgements that others were taken over from, by what the bundle calls them."""
     wanted = [row.reused_from for row in rows if row.reused_from]
-    numbers = {places.comparisons[one[0]].pk: one[0] for one in wanted}
+    numbers = {places.comparisons[reference[0]].pk: reference[0] for reference in wanted}
     arrivals = {id: arrival for arrival, id in places.configs.items()}
-    found = Judgement.objects.filter(comparison_id__in=numbers, pos__in={one[3] for one in wanted})
+    found = Judgement.objects.filter(comparison_id__in=numbers, pos__in={reference[3] for reference in wanted})
     return {
         (numbers[row.comparison_id], arrivals[row.first_id], arrivals[row.second_id], row.pos): row.pk
         for row in found.only("comparison_id", "first_id", "second_id", "pos")

@@ -47,11 +47,11 @@ class RecordKind:
     def columns(self) -> list[models.Field[Any, Any]]:
         """Return the columns that are taken along as they are."""
         out = {*ALWAYS_LEFT, *self.left, *self.named}
-        return [one for one in self.model._meta.concrete_fields if one.name not in out]
+        return [column for column in self.model._meta.concrete_fields if column.name not in out]
 
     def values_of(self, row: models.Model) -> dict[str, Any]:
         """Return the columns of a row that need no names."""
-        return {one.column: getattr(row, one.attname) for one in self.columns}
+        return {column.column: getattr(row, column.attname) for column in self.columns}
 
 
 COMPARISONS = RecordKind(
@@ -109,5 +109,5 @@ RECORD_FILES = tuple(kind.file for kind in RECORDS)
 def record_type(kind: RecordKind) -> type[msgspec.Struct]:
     """Return the shape of a line of a file of records."""
     fields: list[Any] = list(kind.named.items())
-    fields += [(one.column, type_of(one, raw=False)) for one in kind.columns]
+    fields += [(column.column, type_of(column, raw=False)) for column in kind.columns]
     return msgspec.defstruct(f"{kind.name}Record", fields, forbid_unknown_fields=True, kw_only=True)

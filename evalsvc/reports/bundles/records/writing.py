@@ -164,7 +164,7 @@ def _told_judgements(names: RecordNames, rows: Sequence[Judgement]) -> list[Row]
 def _told_reviews(names: RecordNames, rows: Sequence[Review]) -> list[Row]:
     return [
         {
-            "criteria": [{**one, "id": None} for one in row.criteria],
+            "criteria": [{**criterion, "id": None} for criterion in row.criteria],
             "source": {kind: _source(names, asked) for kind, asked in row.source.items()},
             "sample": row.sample,
         }
@@ -176,7 +176,7 @@ def _source(names: RecordNames, asked: Mapping[str, Any]) -> Row:
     ids = {str(id): name for id, name in names.config_names.items()}
     configs = asked.get("configs")
     told = {"experiment_id": None}
-    return {**asked, **told, **({"configs": [ids.get(str(one), one) for one in configs]} if configs else {})}
+    return {**asked, **told, **({"configs": [ids.get(str(config), config) for config in configs]} if configs else {})}
 
 
 def _told_items(names: RecordNames, rows: Sequence[ReviewItem]) -> list[Row]:
@@ -194,14 +194,17 @@ def _told_answers(names: RecordNames, rows: Sequence[ReviewAnswer]) -> list[Row]
     reviews = {row.pk: row for row in Review.objects.filter(pk__in={row.review_id for row in rows})}
     told = []
     for row in rows:
-        numbers = {str(one["id"]): str(i) for i, one in enumerate(reviews[row.review_id].criteria)}
+        numbers = {str(criterion["id"]): str(i) for i, criterion in enumerate(reviews[row.review_id].criteria)}
         told.append(
             {
                 "review": names.reviews[row.review_id],
                 "item": row.item.position,
                 "reviewer": names.person(row.reviewer),
                 "said": _renamed(row.said or {}, numbers),
-                "earlier": [{**one, "said": _renamed(one["said"], numbers)} for one in row.earlier],
+                "earlier": [
+                    {**earlier_answer, "said": _renamed(earlier_answer["said"], numbers)}
+                    for earlier_answer in row.earlier
+                ],
             }
         )
     return told

@@ -258,7 +258,7 @@ def _row(
         strip=strip_of(axis, headline(shown), style, config["name"]),
         shown=cell_of(metric, shown),
         counted=f"n {shown['n']}" if shown["n"] not in (0, config["n_done"]) else "",
-        others=[cell_of(name, one) for name, one in config["metrics"].items() if name != metric],
+        others=[cell_of(name, metric_view) for name, metric_view in config["metrics"].items() if name != metric],
         word=short_words(config["versus_leader"]),
         versus=versus,
         asides=asides,

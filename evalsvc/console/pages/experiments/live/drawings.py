@@ -30,10 +30,12 @@ MOST_CHARTS = 32
 
 def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config]) -> SafeString | None:
     """Draw the metric of the board at the shard ends, the leader with its intervals; None before the first look."""
-    found = tuple(one for one in looks_of(plan, configs) if one.metric == board.metric and one.value is not None)
+    found = tuple(
+        result for result in looks_of(plan, configs) if result.metric == board.metric and result.value is not None
+    )
     if not found:
         return None
-    seen = {str(one.config_id) for one in found}
+    seen = {str(result.config_id) for result in found}
     # In order of creation, whichever config leads at the moment; the leader last, on top of the others.
     rows = sorted((row for row in board.rows if row.id in seen), key=lambda row: (row.is_leader, int(row.id)))
     asked = _LooksAsked(
@@ -66,9 +68,9 @@ class _LooksAsked:
 @functools.lru_cache(MOST_CHARTS)
 def _looks_chart(asked: _LooksAsked, looks: tuple[SeenLook, ...]) -> SafeString:
     points: dict[int, list[Point]] = {}
-    for one in looks:
-        point = Point(asked.shard_ends[one.shard - 1], one.value, one.lower, one.upper, f"n {one.n}")
-        points.setdefault(one.config_id, []).append(point)
+    for look in looks:
+        point = Point(asked.shard_ends[look.shard - 1], look.value, look.lower, look.upper, f"n {look.n}")
+        points.setdefault(look.config_id, []).append(point)
     at = asked.reference
     return plot(
         f"{asked.metric} at the ends of the shards",
@@ -111,7 +113,9 @@ def front_of(plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config]) -> 
     if not view["front"]:
         return None
     rows = {row.id: row for row in board.rows}
-    found = sorted((one for one in view["configs"] if one["id"] in rows), key=lambda config: not config["on_front"])
+    found = sorted(
+        (config for config in view["configs"] if config["id"] in rows), key=lambda config: not config["on_front"]
+    )
     return FrontTable(
         metrics=[_title(metric) for metric in view["metrics"]],
         rows=[_row(config, names, rows[config["id"]]) for config in found],
@@ -126,7 +130,7 @@ def _plane(
     metrics: Sequence[Mapping[str, Any]],
     rows: Mapping[str, LiveRow],
 ) -> SafeString:
-    lines, names = [], [one["name"] for one in metrics]
+    lines, names = [], [metric["name"] for metric in metrics]
     for config in found:
         row = rows[config["id"]]
         (lower, y, upper), (_, x, _) = row.cell(names[0]).point, row.cell(names[1]).point
@@ -147,9 +151,9 @@ def _axis(plan: ExperimentPlan, name: str) -> Axis:
 
 
 def _plane_words(metrics: Sequence[Mapping[str, Any]]) -> str:
-    titles = [_title(one) for one in metrics]
+    titles = [_title(metric) for metric in metrics]
     words = f"Up: {titles[0]}, with its interval. To the right: {titles[1]}."
-    unseen = " and ".join(one["name"] for one in metrics[2:])
+    unseen = " and ".join(metric["name"] for metric in metrics[2:])
     return (
         f"{words} Not drawn: {unseen}, by which a config that lies behind here may be on the front."
         if unseen

@@ -118,7 +118,7 @@ def _value(row: LiveRow) -> list[Part]:
         element(
             "details",
             element("summary", shown.covers or "more", id=f"more-{row.id}"),
-            *(element("p", one, class_="facts") for one in facts if one),
+            *(element("p", fact, class_="facts") for fact in facts if fact),
             element("p", shown.note, class_="facts"),
             *(_other(cell) for cell in row.others),
             data_keep=f"m{row.id}",
@@ -127,7 +127,7 @@ def _value(row: LiveRow) -> list[Part]:
 
 
 def _other(cell: MetricCell) -> SafeString:
-    words = "; ".join(one for one in (cell.covers, cell.this_set, *cell.quantiles, cell.note) if one)
+    words = "; ".join(text for text in (cell.covers, cell.this_set, *cell.quantiles, cell.note) if text)
     value = element("strong", cell.value)
     return element("p", _name(cell.name), ": ", value, f" {cell.interval} ", element("span", words, class_="facts"))
 
