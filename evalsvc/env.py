@@ -156,9 +156,9 @@ def env_roles(name: str, default: str) -> list[tuple[str, str, str]]:
 
 
 def _role(name: str, part: str) -> tuple[str, str, str]:
-    theirs, found, ours = part.partition("=")
+    theirs, separator, ours = part.partition("=")
     account, colon, role = ours.rpartition(":")
-    if not (theirs and found and account and colon) or role not in ROLES:
+    if not (theirs and separator and account and colon) or role not in ROLES:
         raise ImproperlyConfigured(
             f"{name} must be like eval-admins=acme:admin, with commas between, and a role of {', '.join(ROLES)}; "
             f"not {part!r}."
@@ -170,11 +170,11 @@ def _hosts_and_ports(text: str, name: str) -> tuple[str, str]:
     """Return `a:5433,[::1]` as `a,::1` and `5433,`: libpq tries the hosts of a list in turn."""
     hosts, ports = [], []
     for entry in text.split(","):
-        found = HOST_AND_PORT.fullmatch(entry)
-        if found is None:
+        match = HOST_AND_PORT.fullmatch(entry)
+        if match is None:
             raise ImproperlyConfigured(f"{name} must name hosts like db.example.com:5432, with commas between.")
-        hosts.append(found["v6"] or unquote(found["host"] or ""))
-        ports.append(found["port"] or "")
+        hosts.append(match["v6"] or unquote(match["host"] or ""))
+        ports.append(match["port"] or "")
     return ",".join(hosts), ",".join(ports) if any(ports) else ""
 
 
@@ -183,15 +183,15 @@ def postgres_settings(url: str, *, name: str = "DATABASE_URL") -> dict[str, obje
 
     Raises ImproperlyConfigured when the scheme is not PostgreSQL, the only supported database.
     """
-    scheme, found, rest = url.partition("://")
-    if not found or scheme not in {"postgresql", "postgres"}:
-        told = scheme if found and scheme.isalnum() else "nothing"
-        raise ImproperlyConfigured(f"{name} must start with postgresql://, not {told}://.")
+    scheme, separator, remainder = url.partition("://")
+    if not separator or scheme not in {"postgresql", "postgres"}:
+        scheme_text = scheme if separator and scheme.isalnum() else "nothing"
+        raise ImproperlyConfigured(f"{name} must start with postgresql://, not {scheme_text}://.")
     # Not by urlsplit, which knows one host.
-    netloc = re.split("[/?#]", rest, maxsplit=1)[0]
+    netloc = re.split("[/?#]", remainder, maxsplit=1)[0]
     login, _, addresses = netloc.rpartition("@")
     user, _, password = login.partition(":")
-    parts = urlsplit(f"{scheme}://{rest[len(netloc) :]}")
+    parts = urlsplit(f"{scheme}://{remainder[len(netloc) :]}")
     options = dict(parse_qsl(parts.query))
     hosts, ports = _hosts_and_ports(addresses, name)
     host = options.pop("host", hosts)

@@ -23,10 +23,10 @@ def run_apart(work: Callable[[], T], seconds: float) -> tuple[T | None, float]:
     os.close(writer)
     try:
         with os.fdopen(reader, "rb") as pipe:
-            told = pipe.read()
+            result = pipe.read()
     finally:
         _, _, used = os.wait4(pid, 0)
-    return (json.loads(told) if told else None), used.ru_utime + used.ru_stime
+    return (json.loads(result) if result else None), used.ru_utime + used.ru_stime
 
 
 def _work_and_exit(work: Callable[[], object], seconds: int, writer: int) -> None:

@@ -58,12 +58,12 @@ class Allowance:
             return work()
         if not self.may_fork:
             raise self.exceed("The pattern is too large for a text of this length.")
-        found, used = run_apart(work, self._ends_at - time.thread_time())
+        result, used = run_apart(work, self._ends_at - time.thread_time())
         self._ends_at -= used
-        if found is None:
+        if result is None:
             self._ends_at = 0.0
             raise self.exceed("The pattern takes too long for this text.")
-        return found
+        return result
 
 
 _allowance: ContextVar[Allowance | None] = ContextVar("allowance", default=None)

@@ -44,8 +44,8 @@ def _names(family: Family) -> Iterator[str]:
         yield "It has no description."
     if not family.evaluators:
         yield "It has no evaluators."
-    listed = [name for spec in family.evaluators for name in (spec.id, *spec.aliases)]
-    yield from (f"Two of its evaluators answer to {name!r}." for name in _repeated(listed))
+    names = [name for spec in family.evaluators for name in (spec.id, *spec.aliases)]
+    yield from (f"Two of its evaluators answer to {name!r}." for name in _repeated(names))
     yield from (f"Two of its managed profiles are named {name!r}." for name in _repeated(profile_names_of(family)))
 
 
@@ -106,5 +106,5 @@ def _profiles(family: Family) -> Iterator[str]:
 
 
 def _repeated(names: Iterable[str]) -> list[str]:
-    listed = list(names)
-    return sorted({name for name in listed if listed.count(name) > 1})
+    all_names = list(names)
+    return sorted({name for name in all_names if all_names.count(name) > 1})

@@ -13,11 +13,11 @@ def facts_of(family: Family, spec: EvaluatorSpec, settings: Settings | None = No
 
     Of one that declares no formula, what its inputs tell: it judges documents where it reads contexts and no output.
     """
-    chosen = effective_settings(spec, settings or {})
-    if isinstance(name := chosen.get("metric"), str) and name in family.metrics:
+    settings_used = effective_settings(spec, settings or {})
+    if isinstance(name := settings_used.get("metric"), str) and name in family.metrics:
         return family.metrics[name]
     if not spec.formula or (family.profiles_decide and settings):
-        return _by_inputs(family, spec, chosen)
+        return _by_inputs(family, spec, settings_used)
     return Facts(spec.formula, spec.output_types, spec.components, spec.judge_calls)
 
 

@@ -42,16 +42,16 @@ def installed() -> list[EntryPoint]:
 def load_plugins(points: Iterable[EntryPoint], built_in: Sequence[Family]) -> Plugins:
     """Load the families that satisfy the contract and whose names are free; built-in families first, then in order."""
     good: list[Family] = []
-    broken: list[BrokenPlugin] = []
+    broken_plugins: list[BrokenPlugin] = []
     for point in points:
         try:
             good.append(_load(point, (*built_in, *good)))
         # Third-party code runs here and might raise or even exit: the service must start all the same.
         except (Exception, SystemExit) as exc:
             problem = str(exc) if isinstance(exc, _LeftOut) else f"It cannot be loaded: {type(exc).__name__}: {exc}"
-            broken.append(BrokenPlugin(_package(point), f"{point.name} = {point.value}", problem))
+            broken_plugins.append(BrokenPlugin(_package(point), f"{point.name} = {point.value}", problem))
             log.error("family of package %r left out: %s", _package(point), problem)
-    return Plugins(tuple(good), tuple(broken))
+    return Plugins(tuple(good), tuple(broken_plugins))
 
 
 class _LeftOut(Exception):
@@ -59,8 +59,8 @@ class _LeftOut(Exception):
 
 
 def _load(point: EntryPoint, others: Sequence[Family]) -> Family:
-    found = point.load()
-    family = found() if isinstance(found, type) and issubclass(found, Family) else found
+    factory = point.load()
+    family = factory() if isinstance(factory, type) and issubclass(factory, Family) else factory
     if not isinstance(family, Family):
         raise _LeftOut("The entry point names neither a subclass of Family nor an instance of one.")
     if problems := contract_problems(family):
@@ -71,10 +71,10 @@ def _load(point: EntryPoint, others: Sequence[Family]) -> Family:
 
 
 def _require_apart(family: Family, other: Family) -> None:
-    if taken := sorted(names_of(family) & names_of(other)):
-        raise _LeftOut(f"These names belong to family {other.name!r}: {', '.join(taken)}.")
-    if taken := sorted(set(profile_names_of(family)) & set(profile_names_of(other))):
-        raise _LeftOut(f"These managed profiles belong to family {other.name!r}: {', '.join(taken)}.")
+    if clashes := sorted(names_of(family) & names_of(other)):
+        raise _LeftOut(f"These names belong to family {other.name!r}: {', '.join(clashes)}.")
+    if clashes := sorted(set(profile_names_of(family)) & set(profile_names_of(other))):
+        raise _LeftOut(f"These managed profiles belong to family {other.name!r}: {', '.join(clashes)}.")
 
 
 def _package(point: EntryPoint) -> str:

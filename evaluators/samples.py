@@ -38,19 +38,19 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
     `Sample.unread`: an evaluator that reads the field then answers `wrong_type`, and no score. `attachments` are
     objects with `media_type` and `usage_type`, the field that each belongs to.
     """
-    unread: Rest = {}
-    answer = _output(fields.get("output"), unread)
+    invalid_fields: Rest = {}
+    answer = _output(fields.get("output"), invalid_fields)
     sample = Sample(
-        input=_text(Field.INPUT, fields.get("input"), unread),
+        input=_text(Field.INPUT, fields.get("input"), invalid_fields),
         output=None if answer is None else answer if isinstance(answer, str) else answer.text,
-        contexts=_passages(Field.CONTEXT, fields.get("contexts"), unread),
-        golds=_golds(fields.get("gold"), fields.get("golds"), unread),
-        system_prompt=_text(Field.SYSTEM_PROMPT, fields.get("system_prompt"), unread),
-        gold_contexts=_passages(Field.GOLD_CONTEXT, fields.get("gold_contexts"), unread),
-        top_k_contexts=_passages(Field.TOP_K_CONTEXT, fields.get("top_k_contexts"), unread),
+        contexts=_passages(Field.CONTEXT, fields.get("contexts"), invalid_fields),
+        golds=_golds(fields.get("gold"), fields.get("golds"), invalid_fields),
+        system_prompt=_text(Field.SYSTEM_PROMPT, fields.get("system_prompt"), invalid_fields),
+        gold_contexts=_passages(Field.GOLD_CONTEXT, fields.get("gold_contexts"), invalid_fields),
+        top_k_contexts=_passages(Field.TOP_K_CONTEXT, fields.get("top_k_contexts"), invalid_fields),
         answer=answer if isinstance(answer, AnswerText) else None,
-        baseline_output=_text(Field.BASELINE, fields.get("baseline_output"), unread),
-        unread=unread or NOTHING_UNREAD,
+        baseline_output=_text(Field.BASELINE, fields.get("baseline_output"), invalid_fields),
+        unread=invalid_fields or NOTHING_UNREAD,
         attached=_attached(fields.get("attachments")),
         attachments=_attachments(fields.get("attachments")),
     )
@@ -61,12 +61,12 @@ def _attached(sent: Any) -> Mapping[Field, str]:
     """Return the media type of what is attached to each field. What names no field of ours may belong to any."""
     if not sent:
         return NOTHING_ATTACHED
-    found: dict[Field, str] = {}
+    texts: dict[Field, str] = {}
     for attachment in sent:
         usage = str(attachment["usage_type"]).removeprefix(_WIRE)
-        named = [field for field in Field if field.removeprefix(_WIRE) == usage]
-        found.update({field: str(attachment["media_type"]) for field in named or Field})
-    return found
+        fields = [field for field in Field if field.removeprefix(_WIRE) == usage]
+        texts.update({field: str(attachment["media_type"]) for field in fields or Field})
+    return texts
 
 
 def _attachments(sent: Any) -> tuple[Attached, ...]:
@@ -74,10 +74,10 @@ def _attachments(sent: Any) -> tuple[Attached, ...]:
 
 
 def _attachment(one: Mapping[str, Any]) -> Attached:
-    named = str(one["media_type"]).partition(";")[0].strip().lower()
+    media_type = str(one["media_type"]).partition(";")[0].strip().lower()
     usage = str(one["usage_type"]).removeprefix(_WIRE)
-    known = any(field.removeprefix(_WIRE) == usage for field in Field)
-    return Attached(str(one.get("url", "")), MEDIA_TYPES.get(named, named), usage if known else "all data")
+    is_field = any(field.removeprefix(_WIRE) == usage for field in Field)
+    return Attached(str(one.get("url", "")), MEDIA_TYPES.get(media_type, media_type), usage if is_field else "all data")
 
 
 def _text(field: Field, value: Any, unread: Rest) -> str | None:
@@ -158,12 +158,12 @@ def _placed(value: Mapping[str, Any]) -> AnswerText:
 
 
 def _offset(value: Mapping[str, Any], *names: str) -> int | None:
-    found = _first(value, names)
-    if found is None:
+    offset = _first(value, names)
+    if offset is None:
         return None
-    if type(found) is not int or found < 0:
-        raise WrongType(f"an answer whose `{names[0]}` is {described(found)}, and a whole number from 0 was expected.")
-    return found
+    if type(offset) is not int or offset < 0:
+        raise WrongType(f"an answer whose `{names[0]}` is {described(offset)}, and a whole number from 0 was expected.")
+    return offset
 
 
 def _golds(gold: Any, golds: Any, unread: Rest) -> tuple[AnswerText, ...] | None:
@@ -173,11 +173,11 @@ def _golds(gold: Any, golds: Any, unread: Rest) -> tuple[AnswerText, ...] | None
         return None
     try:
         first = tuple(map(_answer, _several(gold)))
-        rest = tuple(map(_answer, _several(golds)))
+        golds_after = tuple(map(_answer, _several(golds)))
     except WrongType as exc:
         unread[Field.GOLD] = Unread(golds if gold is None else gold, f"`{Field.GOLD}` is {exc}")
         return None
-    return (*first, *(gold for gold in rest if gold not in first)) or None
+    return (*first, *(gold for gold in golds_after if gold not in first)) or None
 
 
 def _several(value: Any) -> Iterable[Any]:
@@ -251,21 +251,21 @@ def _passage(index: int, value: Any) -> Passage:
 
 def _name(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """Read an id: a text, or a whole number, which counts as its digits."""
-    found = _first(value, names)
-    if found is None or isinstance(found, str):
-        return found
-    if type(found) is int:
-        return str(found)
-    raise WrongType(f"an object whose `{names[0]}` is {described(found)}, and a text was expected.")
+    name = _first(value, names)
+    if name is None or isinstance(name, str):
+        return name
+    if type(name) is int:
+        return str(name)
+    raise WrongType(f"an object whose `{names[0]}` is {described(name)}, and a text was expected.")
 
 
 def _number(value: Mapping[str, Any], names: Sequence[str]) -> float | None:
-    found = _first(value, names)
-    if found is None:
+    number = _first(value, names)
+    if number is None:
         return None
-    if not _is_number(found):
-        raise WrongType(f"an object whose `{names[0]}` is {described(found)}, and a finite number was expected.")
-    return float(found)
+    if not _is_number(number):
+        raise WrongType(f"an object whose `{names[0]}` is {described(number)}, and a finite number was expected.")
+    return float(number)
 
 
 def _first(value: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -324,20 +324,20 @@ def passage_json(passage: Passage) -> str | dict[str, JSONValue]:
     """Write a passage in its simplest accepted form: a plain text if it has only a text."""
     if is_bare(passage):
         return passage.text
-    shown: dict[str, JSONValue] = {"id": passage.id, "text": passage.text, "relevance": passage.relevance}
-    shown["metadata"] = None if passage.metadata is None else dict(passage.metadata)
-    return {name: value for name, value in shown.items() if value is not None}
+    row: dict[str, JSONValue] = {"id": passage.id, "text": passage.text, "relevance": passage.relevance}
+    row["metadata"] = None if passage.metadata is None else dict(passage.metadata)
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def answer_json(answer: AnswerText) -> str | float | bool | dict[str, JSONValue]:
     """Write an answer in its simplest accepted form: a text, number or boolean if it lacks a position in a document."""
     if answer.value is not None:
         return answer.value
-    placed: dict[str, JSONValue] = {
+    row: dict[str, JSONValue] = {
         "document_id": answer.document_id,
         "start": answer.start,
         "end": answer.end,
         "score": answer.score,
     }
-    known = {name: value for name, value in placed.items() if value is not None}
-    return {"text": answer.text, **known} if known else answer.text
+    present = {name: value for name, value in row.items() if value is not None}
+    return {"text": answer.text, **present} if present else answer.text

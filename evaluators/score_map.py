@@ -64,8 +64,8 @@ def score_map_problems(settings: Settings) -> Iterator[SettingsProblem]:
     """Find steps that do not rise."""
     steps = _pairs(settings)
     for index in range(1, len(steps)):
-        for name, before, here in zip(("score", "probability"), steps[index - 1], steps[index], strict=True):
-            if here <= before:
+        for name, before, after in zip(("score", "probability"), steps[index - 1], steps[index], strict=True):
+            if after <= before:
                 yield SettingsProblem(f"/{NAME}/{index}/{name}", f"must be above {before:g}, that of the step before")
 
 

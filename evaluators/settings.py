@@ -112,18 +112,18 @@ def _check_enum(value: object, schema: Schema, pointer: str) -> Iterator[Setting
 
 def _check_object(value: Mapping[str, object], schema: Schema, pointer: str) -> Iterator[SettingsProblem]:
     properties = schema.get("properties")
-    known = properties if isinstance(properties, dict) else {}
+    members = properties if isinstance(properties, dict) else {}
     required = schema.get("required")
     for name in required if isinstance(required, list) else []:
         if name not in value:
             yield SettingsProblem(f"{pointer}/{name}", "is required")
     for name, inner in value.items():
         where = f"{pointer}/{_escape(name)}"
-        inner_schema = known.get(name)
+        inner_schema = members.get(name)
         if isinstance(inner_schema, dict):
             yield from _check(inner, inner_schema, where)
         elif schema.get("additionalProperties") is False:
-            yield SettingsProblem(where, f"is not a setting; known are: {', '.join(known) or 'none'}")
+            yield SettingsProblem(where, f"is not a setting; known are: {', '.join(members) or 'none'}")
 
 
 def _check_array(value: list[object], schema: Schema, pointer: str) -> Iterator[SettingsProblem]:

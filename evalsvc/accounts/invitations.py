@@ -98,12 +98,12 @@ def _invited_email(email: str) -> str:
 def withdraw_invitation(*, account: Account, id: int, actor: str) -> str:
     """Withdraw an open invitation and return its email address."""
     with account_scope(account.pk):
-        found = list_open_invitations(account=account).filter(pk=id).first()
+        invitation = list_open_invitations(account=account).filter(pk=id).first()
         ended = Invitation.objects.filter(account=account, pk=id, accepted_at=None, withdrawn_at=None)
-        if found is None or ended.update(withdrawn_at=Now()) != 1:
+        if invitation is None or ended.update(withdrawn_at=Now()) != 1:
             raise NotFound
-        record_audit(account=account, actor=actor, action="invitation.withdrawn", target=found.email)
-    return found.email
+        record_audit(account=account, actor=actor, action="invitation.withdrawn", target=invitation.email)
+    return invitation.email
 
 
 def find_invitation(*, token: str, address: str, now: datetime) -> Invited | None:

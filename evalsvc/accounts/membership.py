@@ -75,9 +75,9 @@ def membership_of(request: HttpRequest) -> Membership | None:
     assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
     read = taken_memberships(request.session, request.user)
     memberships = memberships_of(request) if read is None else _as_they_hold(request, read)
-    chosen = request.session.get(SESSION_KEY)
+    chosen_id = request.session.get(SESSION_KEY)
     return next(
-        (membership for membership in memberships if membership.account_id == chosen),
+        (membership for membership in memberships if membership.account_id == chosen_id),
         memberships[0] if memberships else None,
     )
 
@@ -93,11 +93,13 @@ def choose_account(request: HttpRequest, account_id: str) -> Membership | None:
 
 def operated_account(request: HttpRequest) -> Membership | None:
     """Return the account that an operator looks at, in which they may do all: the chosen one, else their own oldest."""
-    chosen = request.session.get(SESSION_KEY)
-    if chosen is not None and (name := usable_account_name(id=chosen)) is not None:
-        return Membership(chosen, name, Member.Role.ADMIN)
-    own = memberships_of(request)
-    return Membership(own[0].account_id, own[0].account_name, Member.Role.ADMIN) if own else None
+    chosen_id = request.session.get(SESSION_KEY)
+    if chosen_id is not None and (name := usable_account_name(id=chosen_id)) is not None:
+        return Membership(chosen_id, name, Member.Role.ADMIN)
+    memberships = memberships_of(request)
+    return (
+        Membership(memberships[0].account_id, memberships[0].account_name, Member.Role.ADMIN) if memberships else None
+    )
 
 
 def operate_account(request: HttpRequest, account_id: str) -> Membership | None:

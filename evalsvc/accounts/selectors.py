@@ -67,8 +67,8 @@ def find_key(public: str) -> KeyRow | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    id, account_id, name, secret_hash, *rest = row
-    return KeyRow(id, account_id, name, bytes(secret_hash), *rest)
+    id, account_id, name, secret_hash, *details = row
+    return KeyRow(id, account_id, name, bytes(secret_hash), *details)
 
 
 def list_memberships(*, user: User) -> list[MembershipRow]:
@@ -90,11 +90,11 @@ def named_actors(rows: QuerySet[Row], actor: str) -> QuerySet[Row]:
     keys = ApiKey.objects.filter(pk=OuterRef("_key")).annotate(
         shown=Concat(F("name"), Value(" (ek_"), F("public"), Value(")"), output_field=CharField())
     )
-    numbered = rows.annotate(_user=_number_of(actor, "user"), _key=_number_of(actor, "key"))
-    found = Coalesce(
+    rows_with_ids = rows.annotate(_user=_number_of(actor, "user"), _key=_number_of(actor, "key"))
+    actor_name = Coalesce(
         Subquery(people.values("shown")[:1]), Subquery(keys.values("shown")[:1]), F(actor), output_field=CharField()
     )
-    return numbered.annotate(who=found)
+    return rows_with_ids.annotate(who=actor_name)
 
 
 def _number_of(actor: str, kind: str) -> Case:
@@ -179,12 +179,12 @@ def usable_account_name(*, id: int) -> str | None:
 
 def refuses_unrunnable(*, account_id: int, epoch: str | None) -> bool:
     """Return whether the account's calls are refused where an evaluator cannot run; remembered under its epoch."""
-    known = _refusing.get(account_id, epoch)
-    if known is None:
+    is_refusing = _refusing.get(account_id, epoch)
+    if is_refusing is None:
         until = _refusing.end()
-        known = get_account(id=account_id).refuse_unrunnable
-        _refusing.put(account_id, known, epoch, until=until)
-    return known
+        is_refusing = get_account(id=account_id).refuse_unrunnable
+        _refusing.put(account_id, is_refusing, epoch, until=until)
+    return is_refusing
 
 
 def get_member(*, account: Account, id: int) -> Member:

@@ -63,7 +63,7 @@ def change_own_retention(
 
     `account` is the complete row: a longer retention granted by the operator can stay.
     """
-    asked = (
+    changes = (
         ("/retention_days", retention_days, account.retention_days, settings.RETENTION_DAYS),
         (
             "/retention_history_days",
@@ -72,13 +72,13 @@ def change_own_retention(
             settings.RETENTION_HISTORY_DAYS,
         ),
     )
-    refused = [
+    errors = [
         FieldError(pointer, f"At most {most} days: the operator can keep it for longer.")
-        for pointer, days, now, most in asked
+        for pointer, days, now, most in changes
         if days is not None and days != now and most and (days == 0 or days > most)
     ]
-    if refused:
-        raise Invalid(*refused)
+    if errors:
+        raise Invalid(*errors)
     change_retention(
         account=account, retention_days=retention_days, retention_history_days=retention_history_days, actor=actor
     )

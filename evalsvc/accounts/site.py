@@ -39,12 +39,12 @@ class Site(UnfoldAdminSite):
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Add the page that switches the account, and remove the addresses in LEFT_OUT."""
-        kept = [url for url in super().get_urls() if getattr(url, "name", None) not in LEFT_OUT]
-        own = [
+        urls = [url for url in super().get_urls() if getattr(url, "name", None) not in LEFT_OUT]
+        extra_urls = [
             path("switch-account/", self.admin_view(self.switch_account), name="switch_account"),
             path("delete-account/", self.admin_view(self.delete_account), name="delete_account"),
         ]
-        return [*own, *kept]
+        return [*extra_urls, *urls]
 
     def each_context(self, request: HttpRequest) -> dict[str, object]:
         """Tell every page which account it shows."""
@@ -85,11 +85,11 @@ class Site(UnfoldAdminSite):
     def switch_account(self, request: HttpRequest) -> HttpResponse:
         """Let a member of several accounts choose the one to look at."""
         if request.method == "POST":
-            chosen = choose_account(request, request.POST.get("account", ""))
-            if chosen is None:
+            membership = choose_account(request, request.POST.get("account", ""))
+            if membership is None:
                 messages.error(request, "You are not a member of that account.")
             else:
-                messages.success(request, f"You are looking at {chosen.account_name} now.")
+                messages.success(request, f"You are looking at {membership.account_name} now.")
             return redirect("admin:index")
         context = {
             **self.each_context(request),

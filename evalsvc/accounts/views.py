@@ -170,9 +170,9 @@ class AccountView(APIView):
     def decoded(self, request: Request, kind: type[Body]) -> Body:
         """Return a body of the wire, and warn of unknown keys. Fields that do not fit are 422, with pointers."""
         body = read_body(request)
-        found = decode(body, msgspec.json.Decoder(kind))
+        value = decode(body, msgspec.json.Decoder(kind))
         self.warn_of(keys_of(body), kind.__struct_fields__)
-        return found
+        return value
 
     def receive(self, request: Request) -> None:
         """Read the body before the transaction begins, so that a slow client does not occupy a database connection."""
@@ -253,10 +253,10 @@ def sent_once(request: Request) -> dict[str, str]:
 
 def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
     """Return the validated fields of one of our own bodies or queries; unknown fields are refused by name."""
-    known = [*serializer.fields]
+    field_names = [*serializer.fields]
     unknown = [name for name in serializer.initial_data if name not in serializer.fields]
     if unknown:
-        raise Invalid(*(FieldError(f"/{escape(name)}", _unknown(name, known)) for name in unknown))
+        raise Invalid(*(FieldError(f"/{escape(name)}", _unknown(name, field_names)) for name in unknown))
     with naming_choices(serializer, serializer.initial_data):
         serializer.is_valid(raise_exception=True)
     return serializer.validated_data

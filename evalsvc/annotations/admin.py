@@ -43,12 +43,12 @@ class CategoriesField(SettingsField):
 
     def to_python(self, value: object) -> Any:
         """Return the list of categories, or None for an empty field. Raises ValidationError."""
-        found = super().to_python(value) or None
+        categories = super().to_python(value) or None
         try:
-            read_categories(found)
+            read_categories(categories)
         except Invalid as problem:
             raise forms.ValidationError(problem.detail) from None
-        return found
+        return categories
 
 
 class CriteriaForm(ServiceForm):
@@ -109,8 +109,8 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Fix the project: labels are filed under it."""
-        fixed = () if obj is None else ("project", "id", "created_at", "updated_at")
-        return (*super().get_readonly_fields(request, obj), *fixed)
+        fixed_fields = () if obj is None else ("project", "id", "created_at", "updated_at")
+        return (*super().get_readonly_fields(request, obj), *fixed_fields)
 
     def get_autocomplete_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """Let operators search for the project, as they see those of all accounts."""
@@ -129,9 +129,9 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
         """Make or change the criteria."""
         account, actor = self.account_of(request, obj), actor_of(request)
         if not change:
-            made = create_criteria(account=account, project_id=obj.project_id, fields=form.decided(), actor=actor)
+            criteria = create_criteria(account=account, project_id=obj.project_id, fields=form.decided(), actor=actor)
             # Django's admin redirects to `obj` and logs it, so it needs the id that the service gave.
-            obj.pk = made.pk
+            obj.pk = criteria.pk
         elif form.has_changed():
             revise_criteria(account=account, criteria=obj, fields=form.decided(), actor=actor)
 

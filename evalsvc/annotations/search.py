@@ -73,11 +73,11 @@ def search_labels(*, account: Account, condition: Q, limit: int, cursor: str | N
     if not limit:
         return LabelPage((), cursor)
     with in_time(TIMEOUT_SECONDS, what="Looking through the account's annotations"):
-        found = list(by_time(labels_of(account).filter(condition), after=after)[: limit + 1])
-    if len(found) <= limit:
-        return LabelPage(found, None)
-    last = found[limit - 1]
-    return LabelPage(found[:limit], write_time_cursor(TimeCursor(last.created_at, last.pk), of=of))
+        rows = list(by_time(labels_of(account).filter(condition), after=after)[: limit + 1])
+    if len(rows) <= limit:
+        return LabelPage(rows, None)
+    last = rows[limit - 1]
+    return LabelPage(rows[:limit], write_time_cursor(TimeCursor(last.created_at, last.pk), of=of))
 
 
 def labels_of(account: Account) -> QuerySet[Evaluation]:
@@ -103,8 +103,8 @@ def labels_of_evaluation(*, account: Account, id: int, most: int = 200) -> list[
     criteria = AnnotationCriteria.objects.filter(account=account).order_by("-created_at").values_list("id", flat=True)
     digests = [label_fingerprint(account.pk, criteria_id, EVALUATION, str(id)) for criteria_id in criteria[:most]]
     requests = EvaluationRequest.objects.filter(account=account, fingerprint__in=digests).values_list("id", flat=True)
-    found = list(requests)
-    rows = labels_of(account).filter(**of_requests(found)) if found else []
+    request_ids = list(requests)
+    rows = labels_of(account).filter(**of_requests(request_ids)) if request_ids else []
     return sorted(rows, key=lambda row: row.pk, reverse=True)
 
 
@@ -128,22 +128,22 @@ def _label_leaf(part: Mapping[str, object], pointer: str) -> Q:
 
 
 def _digits(value: object) -> object:
-    found = read_uuid(value)
-    return value if found is None else str(found.int)
+    parsed_id = read_uuid(value)
+    return value if parsed_id is None else str(parsed_id.int)
 
 
 def _criteria_condition(part: Mapping[str, object], pointer: str) -> Q:
     if part["field"] != TYPES:
         return column_condition({**CRITERIA_FIELDS, TYPES: (TYPES, "text")}, "operation", part, pointer)
     value, operation = part.get("value"), part.get("operation") or "eq"
-    wanted = value if operation == "in" else [value]
-    if operation not in ("eq", "in") or not isinstance(wanted, list) or not set(wanted) <= set(RESOURCE_TYPES):
+    types = value if operation == "in" else [value]
+    if operation not in ("eq", "in") or not isinstance(types, list) or not set(types) <= set(RESOURCE_TYPES):
         raise Invalid(FieldError(f"{pointer}/value", f"`eq` or `in`, with words of: {', '.join(RESOURCE_TYPES)}."))
     # Criteria without resource types apply to all of them.
-    found = Q(resource_types=[])
-    for word in wanted:
-        found |= Q(resource_types__contains=[word])
-    return found
+    condition = Q(resource_types=[])
+    for word in types:
+        condition |= Q(resource_types__contains=[word])
+    return condition
 
 
 def uuid_of(id: int) -> uuid.UUID:

@@ -121,10 +121,10 @@ def label_value(kind: str, categories: Sequence[Category], given: Given) -> Valu
     for values that the type does not accept, and if the required one is missing.
     """
     fitting = FITTING[Type(kind)]
-    sent = [name for name in ("value_pass", "value_score", "value_text") if getattr(given, name) is not None]
-    if wrong := [name for name in sent if name not in fitting]:
+    given_names = [name for name in ("value_pass", "value_score", "value_text") if getattr(given, name) is not None]
+    if wrong := [name for name in given_names if name not in fitting]:
         raise Invalid(*(FieldError(f"/{name}", f"Annotations of type {kind} take no `{name}`.") for name in wrong))
-    if not sent:
+    if not given_names:
         needed = " or ".join(f"`{name}`" for name in fitting)
         raise Invalid(FieldError(f"/{fitting[0]}", f"Annotations of type {kind} need {needed}."))
     match kind:
@@ -151,16 +151,16 @@ def _is_in_range(score: float) -> bool:
 
 
 def _chosen(categories: Sequence[Category], given: Given) -> Category:
-    found = list(categories)
+    matches = list(categories)
     if given.value_text is not None:
-        found = [category for category in found if category.label == given.value_text]
-        if not found:
+        matches = [category for category in matches if category.label == given.value_text]
+        if not matches:
             raise Invalid(FieldError("/value_text", "No category has this label."))
     if given.value_score is not None:
-        found = [category for category in found if category.score == given.value_score]
-        if not found:
+        matches = [category for category in matches if category.score == given.value_score]
+        if not matches:
             which = "The category with this label has another score." if given.value_text is not None else ""
             raise Invalid(FieldError("/value_score", which or "No category has this score."))
-    if len(found) > 1:
+    if len(matches) > 1:
         raise Invalid(FieldError("/value_score", "Several categories have this score; send `value_text`."))
-    return found[0]
+    return matches[0]

@@ -66,7 +66,7 @@ def history_of(account: Account, benchmark: Benchmark, wanted: Sequence[Executio
     )
     played = _played(list(rows.select_related("experiment__plan__dataset_version__dataset").order_by("number")))
     before = {execution.number: _earlier(played, execution) for execution in wanted}
-    together = max(1, sum(len(found) for found in before.values()))
+    together = max(1, sum(len(earlier) for earlier in before.values()))
     by_id = {result.execution.pk: result for result in played}
     sums = _sums([result for result in played if result.execution.pk in {row.pk for row in wanted}])
     return {
@@ -87,14 +87,14 @@ def _played(executions: Sequence[Execution]) -> list[Played]:
         config__in=[active_config.pk for active_config in configs.values()], metric__in=names
     )
     sums = {(aggregate.config_id, aggregate.metric, aggregate.scope): aggregate for aggregate in rows}
-    found = []
+    results = []
     for execution in executions:
         plan: ExperimentPlan = execution.experiment.plan
         metric = primary_metric(plan)
         config: Config | None = configs.get(execution.experiment_id)
         value = None if config is None else estimated_value(metric, tally_in(plan, config, metric, sums))
-        found.append(Played(execution, plan, config, metric, value))
-    return found
+        results.append(Played(execution, plan, config, metric, value))
+    return results
 
 
 def _sums(played: Sequence[Played]) -> Mapping[tuple[int, str, str], Aggregate]:
@@ -138,25 +138,25 @@ def _execution_out(one: Played, before: Sequence[Played], together: int, sums: A
 
 def _changed(execution: Execution, last: Execution) -> list[str]:
     """Return the names of what differs from the previous execution in reported context and logic."""
-    found = [name for name in ("task_version", "model") if getattr(execution, name) != getattr(last, name)]
+    names = [name for name in ("task_version", "model") if getattr(execution, name) != getattr(last, name)]
     current, other = execution.environment, last.environment
-    found += [f"environment.{name}" for name in {**other, **current} if current.get(name) != other.get(name)]
-    return found + (["logic"] if execution.digest != last.digest else [])
+    names += [f"environment.{name}" for name in {**other, **current} if current.get(name) != other.get(name)]
+    return names + (["logic"] if execution.digest != last.digest else [])
 
 
 def _against(one: Played, other: Played | None, together: int) -> dict[str, Any] | None:
     if other is None:
         return None
-    named = {
+    facts = {
         "execution_id": str(other.execution.pk),
         "number": other.execution.number,
         "value": other.value,
         "comparison": None,
         "reason": _why_not(one, other),
     }
-    if named["reason"] is None:
-        named["comparison"] = difference_between(one.side, other.side, together=together)
-    return named
+    if facts["reason"] is None:
+        facts["comparison"] = difference_between(one.side, other.side, together=together)
+    return facts
 
 
 def _why_not(one: Played, other: Played) -> str | None:

@@ -62,11 +62,11 @@ def _prompts(account: Account, metric: Metric) -> dict[str, list[str]]:
     if metric.evaluator_id is None:
         return {}
     try:
-        found = read_prompts(account=account, evaluator=metric.evaluator_id, profile=metric.profile_name)
+        evaluator_prompts = read_prompts(account=account, evaluator=metric.evaluator_id, profile=metric.profile_name)
     except Problem:
         return {}
     digests: dict[str, list[str]] = {}
-    for digest, question in found.prompts:
+    for digest, question in evaluator_prompts.prompts:
         digests.setdefault(question.prompt_id, []).append(digest)
     # A prompt can have several variants, depending on the fields of a sample.
     return {name: sorted(variants) for name, variants in sorted(digests.items())}

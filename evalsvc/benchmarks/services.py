@@ -32,8 +32,8 @@ class Surroundings:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the experiment's metadata, by which runs are found."""
-        named = {"task_version": self.task_version, "model": self.model}
-        return {**(self.environment or {}), **{name: value for name, value in named.items() if value is not None}}
+        fields = {"task_version": self.task_version, "model": self.model}
+        return {**(self.environment or {}), **{name: value for name, value in fields.items() if value is not None}}
 
 
 def create_benchmark(
@@ -55,8 +55,8 @@ def create_benchmark(
             )
             record_audit(account=account, actor=actor, action="benchmark.created", target=name)
     except IntegrityError:
-        taken = FieldError("/name", f"A benchmark named {name!r} exists already.")
-        raise Invalid(taken, code="already_exists") from None
+        error = FieldError("/name", f"A benchmark named {name!r} exists already.")
+        raise Invalid(error, code="already_exists") from None
     benchmark.refresh_from_db()
     return benchmark
 
@@ -111,9 +111,10 @@ def execute_benchmark(
 
 def drifted(benchmark: Benchmark, changes: Sequence[LogicChange]) -> Problem:
     """Make the refusal, with a pointer into the frozen logic for each change."""
-    shown = changes[:MAX_SHOWN]
+    first_changes = changes[:MAX_SHOWN]
     errors = [
-        FieldError(change.pointer, f"It was {_short(change.was)}, and is {_short(change.now)}.") for change in shown
+        FieldError(change.pointer, f"It was {_short(change.was)}, and is {_short(change.now)}.")
+        for change in first_changes
     ]
     detail = f"{len(changes)} things that {benchmark.name!r} measures by have changed since it was made."
     return Problem(detail, code="drifted", errors=errors)

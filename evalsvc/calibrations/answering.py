@@ -25,9 +25,9 @@ def calibrate(*, account: Account, epoch: str | None, actor: str, body: Calibrat
     """
     aim, resolved = wanted_aim(body.aim or WantedAim(), body.confidence_level), _resolved(account, epoch, body)
     rows = labelled_scores(account, resolved, body)
-    measured = measure(rows, resolved, aim=aim, level=body.confidence_level, seed=body.seed)
-    applied = _applied(account, actor, body, resolved, measured, len(rows))
-    return _answer(aim, resolved, rows, measured, applied)
+    report = measure(rows, resolved, aim=aim, level=body.confidence_level, seed=body.seed)
+    applied = _applied(account, actor, body, resolved, report, len(rows))
+    return _answer(aim, resolved, rows, report, applied)
 
 
 def _resolved(account: Account, epoch: str | None, body: CalibrationBody) -> Resolved:
@@ -126,9 +126,9 @@ def _given(account: Account, resolved: Resolved, rows: list[bodies.LabelledRow])
     if errors:
         raise Invalid(*errors[:10])
     ids = {int(row.evaluation_id): i for i, row in enumerate(rows) if row.evaluation_id is not None}
-    known = scores_by_id(account=account, resolved=resolved, ids=ids) if ids else {}
+    scores = scores_by_id(account=account, resolved=resolved, ids=ids) if ids else {}
     return [
-        LabelledScore(row.score if row.score is not None else known[int(row.evaluation_id or 0)], row.label)
+        LabelledScore(row.score if row.score is not None else scores[int(row.evaluation_id or 0)], row.label)
         for row in rows
     ]
 
@@ -166,8 +166,8 @@ def moved_out(change: tuple[float, float, float] | None) -> bodies.MovedOut | No
 
 def threshold_out(threshold: float, figures: Mapping[str, Share]) -> bodies.ThresholdOut:
     """Return a threshold with its figures."""
-    shown = bodies.FiguresOut(**{name: figure_out(share) for name, share in figures.items()})
-    return bodies.ThresholdOut(threshold=threshold, figures=shown)
+    all_figures = bodies.FiguresOut(**{name: figure_out(share) for name, share in figures.items()})
+    return bodies.ThresholdOut(threshold=threshold, figures=all_figures)
 
 
 def figure_out(share: Share) -> bodies.FigureOut:

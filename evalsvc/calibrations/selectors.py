@@ -38,16 +38,16 @@ def scores_by_id(*, account: Account, resolved: Resolved, ids: Mapping[int, int]
         .filter(id__in=[id for id in ids if id <= LARGEST_ID])
         .values_list("id", "evaluator_id", "profile_name", "score")
     )
-    found = {id: (evaluator, profile, score) for id, evaluator, profile, score in rows}
-    wanted = (resolved.evaluator_id, resolved.profile.name)
+    results = {id: (evaluator, profile, score) for id, evaluator, profile, score in rows}
+    expected = (resolved.evaluator_id, resolved.profile.name)
     errors = [
         FieldError(f"/rows/{position}/evaluation_id", detail)
         for id, position in ids.items()
-        if (detail := _misfit(found.get(id), wanted))
+        if (detail := _misfit(results.get(id), expected))
     ]
     if errors:
         raise Invalid(*errors[:MOST_ERRORS])
-    return {id: score for id, (_, _, score) in found.items() if score is not None}
+    return {id: score for id, (_, _, score) in results.items() if score is not None}
 
 
 def _misfit(found: tuple[str, str | None, float | None] | None, wanted: tuple[str, str]) -> str | None:

@@ -59,17 +59,17 @@ def measure(rows: Sequence[LabelledScore], resolved: Resolved, *, aim: Aim, leve
     scores, is_good = np.array([row.score for row in rows]), np.array([row.is_good for row in rows], dtype=np.bool_)
     _check(scores, is_good)
     data, in_use = LabelledScores(scores, is_good), threshold_in_use(resolved)
-    chosen = choose_threshold(scores, is_good, aim=aim, in_use=in_use, level=level, seed=seed)
-    chosen = _shortened(chosen, scores)
+    choice = choose_threshold(scores, is_good, aim=aim, in_use=in_use, level=level, seed=seed)
+    choice = _shortened(choice, scores)
     return Measured(
-        chosen,
+        choice,
         in_use,
         {at: figures_of(decided(is_good, scores >= at), level) for at in _shown(data, in_use)},
         area_under_curve(data, level),
         _as_probabilities(data, resolved, level, seed),
         probability_map(data),
         calibration_of(mapped_without_fold(data, seed=seed), data.is_good, level, seed=seed),
-        more_labels(chosen, aim, len(rows), level),
+        more_labels(choice, aim, len(rows), level),
     )
 
 
@@ -77,10 +77,10 @@ def more_labels(chosen: ChosenThreshold, aim: Aim, n: int, level: float) -> int 
     """Return how many labels more are expected to settle it: whether a bound is met, or a figure to five points."""
     share = chosen.figures[aim.figure]
     if aim.bound is None:
-        more = labels_to_decide(share, n, is_narrow, level)
+        n_labels = labels_to_decide(share, n, is_narrow, level)
     else:
-        more = labels_to_decide(share, n, lambda lower, upper: aim.is_met(lower, upper) is not None, level)
-    return None if more is None else -(-more // IN_STEPS) * IN_STEPS
+        n_labels = labels_to_decide(share, n, lambda lower, upper: aim.is_met(lower, upper) is not None, level)
+    return None if n_labels is None else -(-n_labels // IN_STEPS) * IN_STEPS
 
 
 def threshold_in_use(resolved: Resolved) -> float | None:
@@ -147,23 +147,23 @@ def _with_map(resolved: Resolved, measured: Measured) -> dict[str, JSONValue]:
 
 def advise(measured: Measured, aim: Aim) -> str:
     """Return in words what the labels support."""
-    chosen, change = measured.chosen, measured.chosen.change
-    figure = _words(aim.figure, chosen.figures[aim.figure])
-    more = f" About {measured.more_labels} more labels would settle it." if measured.more_labels else ""
+    choice, change = measured.chosen, measured.chosen.change
+    figure = _words(aim.figure, choice.figures[aim.figure])
+    hint = f" About {measured.more_labels} more labels would settle it." if measured.more_labels else ""
     if aim.bound is not None:
-        share = chosen.figures[aim.figure]
-        met = None if share.lower is None or share.upper is None else aim.is_met(share.lower, share.upper)
-        if met is None:
-            return f"Not settled: at {chosen.threshold:g}, {figure}. The bound lies within.{more}"
-        return f"{'Met' if met else 'Out of reach'}: at {chosen.threshold:g}, {figure}."
+        share = choice.figures[aim.figure]
+        is_met = None if share.lower is None or share.upper is None else aim.is_met(share.lower, share.upper)
+        if is_met is None:
+            return f"Not settled: at {choice.threshold:g}, {figure}. The bound lies within.{hint}"
+        return f"{'Met' if is_met else 'Out of reach'}: at {choice.threshold:g}, {figure}."
     if change is None or measured.in_use is None:
-        return f"At {chosen.threshold:g}, {figure}."
-    moved = f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})"
+        return f"At {choice.threshold:g}, {figure}."
+    shift = f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})"
     if reading_of(change) == BETTER:
-        return f"Change to {chosen.threshold:g}: balanced accuracy moves by {moved} from {measured.in_use:g}; {figure}."
+        return f"Change to {choice.threshold:g}: balanced accuracy moves by {shift} from {measured.in_use:g}; {figure}."
     if reading_of(change) == WORSE:
-        return f"Keep {measured.in_use:g}: with {chosen.threshold:g}, balanced accuracy moves by {moved}."
-    return f"Keep {measured.in_use:g} for now: {chosen.threshold:g} moves balanced accuracy by {moved}, may be chance."
+        return f"Keep {measured.in_use:g}: with {choice.threshold:g}, balanced accuracy moves by {shift}."
+    return f"Keep {measured.in_use:g} for now: {choice.threshold:g} moves balanced accuracy by {shift}, may be chance."
 
 
 def reading_of(change: tuple[float, float, float]) -> str:

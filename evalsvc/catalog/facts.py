@@ -78,21 +78,21 @@ class EvaluatorWithCard(EvaluatorOut):
 
 def evaluator_with_card(row: Evaluator, means: Means) -> EvaluatorWithCard:
     """Return an evaluator with its card; the card is null if its package is not installed any more."""
-    found = find_evaluator(row.base)
-    card = card_of_evaluator(found[1].id) if found else None
+    match = find_evaluator(row.base)
+    card = card_of_evaluator(match[1].id) if match else None
     return EvaluatorWithCard(**structs.asdict(evaluator_out(row, means)), card=card)
 
 
 @cache
 def card_of_evaluator(id: str) -> EvaluatorCard:
     """Return the card of a registered evaluator: nothing of it changes while a process runs."""
-    found = find_evaluator(id)
-    if found is None:
+    match = find_evaluator(id)
+    if match is None:
         raise LookupError(f"no evaluator answers to {id!r}")
-    family, spec = found
-    asked = run(asked_with(family, spec))
+    family, spec = match
+    questions = run(asked_with(family, spec))
     return card_of(
-        family, spec, [PromptReference(name, question.prompt_id, prompt_hash(question)) for name, question in asked]
+        family, spec, [PromptReference(name, question.prompt_id, prompt_hash(question)) for name, question in questions]
     )
 
 
@@ -115,10 +115,10 @@ def evaluator_out(row: Evaluator, means: Means) -> EvaluatorOut:
 
 def run_facts(row: Evaluator) -> dict[str, object]:
     """Return an evaluator's facts from the code: lane and inputs without a profile, and what its score describes."""
-    found = find_evaluator(row.base)
-    if found is None:
+    match = find_evaluator(row.base)
+    if match is None:
         return NOT_KNOWN
-    family, spec = found
+    family, spec = match
     facts = facts_of(family, spec)
     return {
         "lane": str(family.lane_of(spec.settings)),
@@ -136,14 +136,14 @@ def run_facts(row: Evaluator) -> dict[str, object]:
 def family_metric_out(family: Family, name: str, facts: Facts) -> MetricOut:
     """Return one metric of a family, with the managed profiles that choose it."""
     profiles = [row.name for row in managed_profiles().values() if row.family is family]
-    chosen = {row.name for row in managed_profiles().values() if row.settings.get("metric") == name}
+    profile_names = {row.name for row in managed_profiles().values() if row.settings.get("metric") == name}
     return MetricOut(
         name=name,
         formula=facts.formula,
         required_input_fields=[str(field) for field in metric_inputs(family, name)],
         output_types=list(facts.output_types),
         components=list(facts.components),
-        profiles=[profile for profile in profiles if profile in chosen],
+        profiles=[profile for profile in profiles if profile in profile_names],
     )
 
 

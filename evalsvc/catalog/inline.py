@@ -26,10 +26,10 @@ def resolve_inline(*, account_id: int, epoch: str | None, evaluator: str, settin
 
     Raises UnresolvedEvaluator, with the reason, if the evaluator cannot run these settings.
     """
-    evaluator_id, family, spec, _, own = resolve_evaluator(account_id, epoch, evaluator)
+    evaluator_id, family, spec, _, catalog = resolve_evaluator(account_id, epoch, evaluator)
     _check(family, settings)
     name = _build_name(family, settings)
-    state = own.profiles.get(name)
+    state = catalog.profiles.get(name)
     # The catalog contains the newest revision, and the profile might have been revised since its name was made.
     if state is None or state.settings != settings:
         state = _find_or_create(account_id, family, name, settings)

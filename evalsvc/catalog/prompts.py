@@ -32,5 +32,5 @@ def read_prompts(*, account: Account, evaluator: str, profile: str | None) -> Ev
         if exc.code in ("unknown_evaluator", "unknown_profile"):
             raise NotFound from None
         raise Invalid(FieldError("/criteria" if exc.code == "profile_required" else "/id", exc.message)) from None
-    asked = run(shown_prompts(resolved.family, resolved.settings))
-    return EvaluatorPrompts(resolved, [(prompt_hash(question), question) for question in asked])
+    questions = run(shown_prompts(resolved.family, resolved.settings))
+    return EvaluatorPrompts(resolved, [(prompt_hash(question), question) for question in questions])

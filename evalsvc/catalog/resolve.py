@@ -80,16 +80,16 @@ def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str 
     """
     if "/" in evaluator and profile is None:
         evaluator, _, profile = evaluator.partition("/")
-    evaluator_id, family, spec, default, own = resolve_evaluator(account_id, epoch, evaluator)
+    evaluator_id, family, spec, default, catalog = resolve_evaluator(account_id, epoch, evaluator)
     name = profile or default
     if name is None:
-        known = ", ".join(PREFIX + p.name for p in family.managed_profiles)
-        hint = f"for example: {known}" if known else "make one with POST /v1/evaluator-criteria"
+        examples = ", ".join(PREFIX + p.name for p in family.managed_profiles)
+        hint = f"for example: {examples}" if examples else "make one with POST /v1/evaluator-criteria"
         raise UnresolvedEvaluator("profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; {hint}.")
-    state = find_profile(account_id, own, name)
+    state = find_profile(account_id, catalog, name)
     if state is None or state.family != family.name:
         raise UnresolvedEvaluator(
-            "unknown_profile", f"Family {family.name!r} has no profile {name!r}.{_near_profiles(own, family, name)}"
+            "unknown_profile", f"Family {family.name!r} has no profile {name!r}.{_near_profiles(catalog, family, name)}"
         )
     return Resolved(evaluator_id, family, spec, state)
 
@@ -98,38 +98,38 @@ def resolve_evaluator(
     account_id: int, epoch: str | None, evaluator: str
 ) -> tuple[str, Family, EvaluatorSpec, str | None, OwnCatalog]:
     """Find what runs under an id or alias, the name of its default profile, and the catalogue it was found in."""
-    own = own_catalog(account_id, epoch)
-    evaluator_id, family, spec, default = _find_evaluator(own, evaluator)
-    if evaluator_id in own.disabled:
+    catalog = own_catalog(account_id, epoch)
+    evaluator_id, family, spec, default = _find_evaluator(catalog, evaluator)
+    if evaluator_id in catalog.disabled:
         raise UnresolvedEvaluator("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
-    return evaluator_id, family, spec, default, own
+    return evaluator_id, family, spec, default, catalog
 
 
 def families_of(account_id: int, evaluators: Collection[str]) -> dict[str, Family]:
     """Return the family of each of these ids and aliases, of disabled ones too; unknown ones are left out."""
-    own, found = own_catalog(account_id, None), {}
+    catalog, families = own_catalog(account_id, None), {}
     for name in evaluators:
         with suppress(UnresolvedEvaluator):
-            found[name] = _find_evaluator(own, name)[1]
-    return found
+            families[name] = _find_evaluator(catalog, name)[1]
+    return families
 
 
 def evaluator_meant(account_id: int, name: str) -> tuple[str, str]:
     """Return the id that a name means now and nothing, or the name itself and ` Did you mean …?` where none is near."""
-    own = own_catalog(account_id, None)
+    catalog = own_catalog(account_id, None)
     try:
-        return _find_evaluator(own, name)[0], ""
+        return _find_evaluator(catalog, name)[0], ""
     except UnresolvedEvaluator:
-        return name, suggestion(name, {*evaluator_names(), *own.evaluators})
+        return name, suggestion(name, {*evaluator_names(), *catalog.evaluators})
 
 
 def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSpec, str | None]:
     row = own.evaluators.get(ref)
-    found = find_evaluator(row.base if row else ref)
-    if found is None:
+    match = find_evaluator(row.base if row else ref)
+    if match is None:
         hint = suggestion(ref, {*evaluator_names(), *own.evaluators})
         raise UnresolvedEvaluator("unknown_evaluator", f"No evaluator has the id or alias {ref!r}.{hint}")
-    family, spec = found
+    family, spec = match
     row = row or own.evaluators.get(spec.id)
     default = (row.default_profile if row else None) or default_profile_name(family, spec.default_profile)
     return (row.evaluator_id if row else spec.id), family, spec, default
@@ -137,9 +137,9 @@ def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSp
 
 def _near_profiles(own: OwnCatalog, family: Family, name: str) -> str:
     managed = [profile.name for profile in family.managed_profiles]
-    known = [*managed, *(state.name for state in own.profiles.values() if state.family == family.name)]
+    names = [*managed, *(state.name for state in own.profiles.values() if state.family == family.name)]
     bare = name.removeprefix(PREFIX).removeprefix(OLD_PREFIX)
-    return suggestion(bare, known)
+    return suggestion(bare, names)
 
 
 def find_profile(account_id: int, own: OwnCatalog, ref: str) -> ProfileState | None:
@@ -183,26 +183,26 @@ def own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
     with _locks.turn(account_id) if epoch is not None else nullcontext():
         if (cached := _own.get(account_id, epoch)) is not None:
             return cached
-        until, own = _own.end(), _read_own(account_id)
-        _own.put(account_id, own, epoch, until=until)
-        return own
+        until, catalog = _own.end(), _read_own(account_id)
+        _own.put(account_id, catalog, epoch, until=until)
+        return catalog
 
 
 def _read_own(account_id: int) -> OwnCatalog:
-    own = OwnCatalog()
+    catalog = OwnCatalog()
     with account_scope(account_id):
         for row in Evaluator.objects.filter(account_id=account_id).order_by("created_at"):
             if not row.is_enabled:
-                own.disabled.add(row.evaluator_id)
+                catalog.disabled.add(row.evaluator_id)
             for name in (row.evaluator_id, *row.aliases):
-                own.evaluators.setdefault(name, row)
+                catalog.evaluators.setdefault(name, row)
         revisions = ProfileRevision.objects.filter(account_id=account_id, profile__archived_at=None)
         for revision in revisions.order_by("profile_id", "number").select_related("profile"):
             profile: Profile = revision.profile
-            own.profiles[profile.name] = ProfileState(
+            catalog.profiles[profile.name] = ProfileState(
                 profile.id, profile.name, profile.family, revision.number, revision.settings
             )
-    return own
+    return catalog
 
 
 def family_of(name: str) -> Family | None:

@@ -36,10 +36,10 @@ def means_of(account: Account) -> Means:
 
 def is_runnable(row: Evaluator, means: Means) -> bool:
     """Return whether an evaluator can run: enabled, installed, and any external service it needs is available."""
-    found = find_evaluator(row.base)
-    if found is None or not row.is_enabled:
+    match = find_evaluator(row.base)
+    if match is None or not row.is_enabled:
         return False
-    family, spec = found
+    family, spec = match
     return means.of(family) or not asks_always(family, spec)
 
 

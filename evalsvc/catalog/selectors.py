@@ -31,11 +31,11 @@ def list_evaluators(*, account: Account, by_alias_or_id: str | None = None) -> l
             Q(evaluator_id=by_alias_or_id) | Q(aliases__contains=[by_alias_or_id]) | Q(family=by_alias_or_id)
         )
     # Own evaluators first: one of them hides a managed evaluator of the same name, here as when it is run.
-    found = list(rows.order_by(F("account").asc(nulls_last=True), "family", "evaluator_id"))
-    if by_alias_or_id and len(found) > 1:
-        exact = [row for row in found if by_alias_or_id in (row.evaluator_id, *row.aliases)]
-        found = (exact or found)[:1]
-    return found
+    evaluators = list(rows.order_by(F("account").asc(nulls_last=True), "family", "evaluator_id"))
+    if by_alias_or_id and len(evaluators) > 1:
+        exact = [row for row in evaluators if by_alias_or_id in (row.evaluator_id, *row.aliases)]
+        evaluators = (exact or evaluators)[:1]
+    return evaluators
 
 
 _is_last = Q(number=F("profile__n_revisions"))

@@ -96,9 +96,9 @@ def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Eva
     errors = own_evaluator_errors(account, evaluator)
     if errors:
         raise Invalid(*errors)
-    found = find_evaluator(evaluator.base)
-    assert found is not None  # noqa: S101  evaluator_errors has refused an unknown base
-    evaluator.account, evaluator.family = account, found[0].name
+    match = find_evaluator(evaluator.base)
+    assert match is not None  # noqa: S101  evaluator_errors has refused an unknown base
+    evaluator.account, evaluator.family = account, match[0].name
     with account_scope(account.pk):
         created = evaluator._state.adding
         evaluator.save()
@@ -114,19 +114,19 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
     A managed one is switched by a row of the account with the same id, so its history goes on where it stopped.
     """
     with account_scope(account.pk):
-        own = Evaluator.objects.filter(account=account, evaluator_id=evaluator.evaluator_id).first()
-    if own is None:
-        own = Evaluator(evaluator_id=evaluator.evaluator_id, base=evaluator.base, name=evaluator.name)
-        own.description = evaluator.description
-    own.is_enabled = is_enabled
-    return save_evaluator(account=account, evaluator=own, actor=actor)
+        row = Evaluator.objects.filter(account=account, evaluator_id=evaluator.evaluator_id).first()
+    if row is None:
+        row = Evaluator(evaluator_id=evaluator.evaluator_id, base=evaluator.base, name=evaluator.name)
+        row.description = evaluator.description
+    row.is_enabled = is_enabled
+    return save_evaluator(account=account, evaluator=row, actor=actor)
 
 
 def own_evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
     """Return the errors that prevent an own evaluator from being saved."""
     errors = []
-    found = find_evaluator(evaluator.base)
-    if found is None or found[1].id != evaluator.base:
+    match = find_evaluator(evaluator.base)
+    if match is None or match[1].id != evaluator.base:
         errors.append(FieldError("/base", f"No managed evaluator has the id {evaluator.base!r}."))
     for name in (evaluator.evaluator_id, *evaluator.aliases):
         # Switching a managed evaluator off is a row of the same id, so that one collision is meant.
@@ -134,14 +134,14 @@ def own_evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldEr
             errors.append(FieldError("/evaluator_id", f"{name!r} is the name of a managed evaluator."))
     with account_scope(account.pk):
         others = Evaluator.objects.filter(account=account).exclude(pk=evaluator.pk)
-        taken = {name for other in others for name in (other.evaluator_id, *other.aliases)}
-        stored = Evaluator.objects.filter(account=account, pk=evaluator.pk).first()
-    if stored is not None and (stored.evaluator_id, stored.base) != (evaluator.evaluator_id, evaluator.base):
+        used_names = {name for other in others for name in (other.evaluator_id, *other.aliases)}
+        current = Evaluator.objects.filter(account=account, pk=evaluator.pk).first()
+    if current is not None and (current.evaluator_id, current.base) != (evaluator.evaluator_id, evaluator.base):
         # Searches go by it that an evaluator's scores are all of one family.
         errors.append(FieldError("/base", "Scores know an evaluator by its id and base: make another one instead."))
-    if evaluator.evaluator_id in taken:
+    if evaluator.evaluator_id in used_names:
         errors.append(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} exists already."))
-    for name in taken.intersection(evaluator.aliases):
+    for name in used_names.intersection(evaluator.aliases):
         errors.append(FieldError("/aliases", f"{name!r} is the name of another evaluator of this account."))
     return errors
 

@@ -33,8 +33,8 @@ def read_profiles() -> dict[str, Credentials]:
     """Return the stored credentials by profile; empty without a file."""
     path = credentials_path()
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return {name: Credentials(str(entry["url"]), str(entry["api_key"])) for name, entry in kept.items()}
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return {name: Credentials(str(entry["url"]), str(entry["api_key"])) for name, entry in document.items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as exc:
@@ -62,9 +62,9 @@ def find_credentials(url: str | None, api_key: str | None, profile: str | None) 
     """
     if url and api_key:
         return url, api_key
-    kept = read_profiles().get(profile or DEFAULT_PROFILE)
-    if kept is None:
+    credentials = read_profiles().get(profile or DEFAULT_PROFILE)
+    if credentials is None:
         return url, api_key
     if url is None:
-        return kept.url, api_key or kept.api_key
-    return url, kept.api_key if url.rstrip("/") == kept.url.rstrip("/") else None
+        return credentials.url, api_key or credentials.api_key
+    return url, credentials.api_key if url.rstrip("/") == credentials.url.rstrip("/") else None

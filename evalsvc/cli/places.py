@@ -54,13 +54,13 @@ def resolve_experiment(api: ExperimentsApi, text: str) -> ExperimentBody:
 
 def resolve_config(api: ExperimentsApi, text: str) -> tuple[ExperimentBody, ConfigBody]:
     """Return what `EXPERIMENT` or `EXPERIMENT:CONFIG` names; without a config, the only one that there is."""
-    name, colon, wanted = text.partition(":")
+    name, colon, config_key = text.partition(":")
     experiment = resolve_experiment(api, name)
     configs = experiment["configs"]
-    found = [config for config in configs if wanted in (config["name"], config["id"])] if colon else list(configs)
-    if len(found) == 1:
-        return experiment, found[0]
+    matches = [config for config in configs if config_key in (config["name"], config["id"])] if colon else list(configs)
+    if len(matches) == 1:
+        return experiment, matches[0]
     names = ", ".join(config["name"] for config in configs) or "none"
     if colon:
-        raise Refused(f"Experiment {experiment['name']!r} has no config {wanted!r}. It has: {names}.")
+        raise Refused(f"Experiment {experiment['name']!r} has no config {config_key!r}. It has: {names}.")
     raise Refused(f"Which config of experiment {experiment['name']!r}? Write {name}:CONFIG. It has: {names}.")

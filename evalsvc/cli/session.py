@@ -53,12 +53,12 @@ def login(url: str | None, api_key: str | None, profile: str, report: Report) ->
 @report_options
 def logout(profile: str, report: Report) -> None:
     """Forget the address and the key of a profile. The key itself stays valid: revoke it in the service."""
-    kept = _kept()
-    if profile not in kept:
+    profiles = _kept()
+    if profile not in profiles:
         raise Refused(
-            f"There is no profile {profile!r} in {credentials_path()}. There are: {', '.join(kept) or 'none'}."
+            f"There is no profile {profile!r} in {credentials_path()}. There are: {', '.join(profiles) or 'none'}."
         )
-    write_profiles({name: credentials for name, credentials in kept.items() if name != profile})
+    write_profiles({name: credentials for name, credentials in profiles.items() if name != profile})
     report.finish({"profile": profile, "forgotten": True}, [f"Profile {profile} is forgotten."])
 
 

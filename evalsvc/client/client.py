@@ -101,11 +101,13 @@ class Client(Resources):
             # Expand the inputs, so that the stored dataset shows which component received which value.
             inputs = [runnable.expand(value) for value in as_list(inputs)]
         examples = build_examples(inputs, expected_outputs, options.get("contexts"), clusters=options.get("cluster_by"))
-        chosen = self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
+        selected_evaluators = (
+            self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
+        )
         request = ExperimentRequest(
             name=name or f"eval {name_of(runnable)}"[:100],
             examples=examples,
-            evaluators=chosen,
+            evaluators=selected_evaluators,
             scorers=build_scorers(metrics),
             configs={EVAL: runnable},
             parameters={EVAL: parameters or {}},
@@ -253,18 +255,18 @@ class Client(Resources):
         are retained: continue it with `client.resume(result.experiment_id, runnable)`.
         """
         config = {"name": name or name_of(runnable)[:100], "kind": "push", "parameters": describe(runnable, {})}
-        made = self.benchmarks.execute(benchmark, config, **said)
-        return self.resume(made.experiment_id, runnable, progress=progress)
+        execution = self.benchmarks.execute(benchmark, config, **said)
+        return self.resume(execution.experiment_id, runnable, progress=progress)
 
     def _choose_defaults(self, examples: Examples, options: RunOptions) -> Evaluators:
-        chosen, why = default_evaluators(
+        evaluators, why = default_evaluators(
             self._transport,
             has_expected=any("expected" in row for row in examples.rows),
             has_contexts=any("contexts" in row for row in examples.rows),
         )
         if read_run_options(options)["progress"]:
             print(why, file=sys.stderr)
-        return chosen
+        return evaluators
 
     def _open(self, request: ExperimentRequest, resume: bool, how_to_resume: str) -> ExperimentResult:
         # First, since it refuses what cannot be: then nothing is stored.
@@ -288,7 +290,7 @@ class Client(Resources):
         options: RunOptions,
         how_to_resume: str,
     ) -> ExperimentResult:
-        chosen = read_run_options(options)
+        run_options = read_run_options(options)
         modes = body["plan"].get("modes") or ()
         if runnables:
             check_scorers(body, scorers)
@@ -298,8 +300,8 @@ class Client(Resources):
             body["id"],
             scorers,
             local_examples,
-            threads=chosen["threads"],
-            lease_seconds=chosen["lease_seconds"],
+            threads=run_options["threads"],
+            lease_seconds=run_options["lease_seconds"],
             modes=modes,
             simulation=simulation,
             n_samples=body["plan"].get("n_samples", 1),
@@ -311,7 +313,7 @@ class Client(Resources):
             body=body,
             workers=workers,
             how_to_resume=how_to_resume.format(id=body["id"]),
-            progress=chosen["progress"],
+            progress=run_options["progress"],
         )
 
 

@@ -71,8 +71,8 @@ def _without_vectors(value: JsonValue) -> JsonValue:
         return [_without_vectors(part) for part in value]
     if not isinstance(value, dict):
         return value
-    unread = VECTORS if {"id", "content"} <= value.keys() else ()
-    return {key: _without_vectors(part) for key, part in value.items() if key not in unread}
+    skipped_keys = VECTORS if {"id", "content"} <= value.keys() else ()
+    return {key: _without_vectors(part) for key, part in value.items() if key not in skipped_keys}
 
 
 def from_json(value: object) -> object:

@@ -36,15 +36,15 @@ CHECKS = {
 
 def recount_comparison(comparison: OutputComparison) -> list[str]:
     """Return what is wrong with a comparison; run it in one snapshot."""
-    found = []
+    problems = []
     with connections[current_role()].cursor() as cursor:
         for what, query in CHECKS.items():
             cursor.execute(query, {"comparison": comparison.pk})
             if cursor.fetchone() is not None:
-                found.append(what)
+                problems.append(what)
     if comparison.ranking is not None and not is_same_ranking(comparison.ranking, ranking_view(comparison)):
-        found.append(RANKING_DIFFERS)
-    return found
+        problems.append(RANKING_DIFFERS)
+    return problems
 
 
 def recount_comparisons(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:

@@ -95,8 +95,8 @@ def ranking_view(comparison: OutputComparison) -> Json:
     """Return the ranking of what is judged so far, the strongest first."""
     rows = outcome_rows(comparison)
     all_of_it = read_judged(comparison, rows)
-    drawn = all_of_it.drawn
-    ranking = rank(drawn, level=comparison.level, seed=_seed(comparison))
+    unit_matches = all_of_it.drawn
+    ranking = rank(unit_matches, level=comparison.level, seed=_seed(comparison))
     names = [config_names_of(comparison).get(config, str(config)) for config in comparison.configs]
     over = all_of_it.clusters is not None
     return {
@@ -106,7 +106,7 @@ def ranking_view(comparison: OutputComparison) -> Json:
         "penalty": PENALTY,
         "tie_parameter": ranking.tie_parameter,
         "n_examples": all_of_it.matches.n_examples,
-        **({"n_clusters": drawn.n_examples} if over else {}),
+        **({"n_clusters": unit_matches.n_examples} if over else {}),
         "n_judgements": len(rows),
         "n_together": int(np.triu(ranking.graph.same, 1).sum()),
         "groups": [[names[i] for i in group] for group in ranking.graph.groups()],
@@ -134,18 +134,18 @@ def _seed(comparison: OutputComparison) -> int:
 
 
 def _notes(comparison: OutputComparison, all_of_it: Judged, ranking: Ranking) -> list[str]:
-    found = []
+    notes = []
     if len(ranking.graph.groups()) > 1:
-        found.append("not_connected")
+        notes.append("not_connected")
     if 0 < all_of_it.drawn.n_examples < FEW:
-        found.append("few_examples" if all_of_it.clusters is None else "few_clusters")
+        notes.append("few_examples" if all_of_it.clusters is None else "few_clusters")
     if comparison.design == OutputComparison.Design.ACTIVE:
-        found.append("pairs_were_chosen_by_results")
+        notes.append("pairs_were_chosen_by_results")
     if all_of_it.clusters is None and _cluster_by(comparison) is not None:
-        found.append("not_over_clusters")
+        notes.append("not_over_clusters")
     if any(place.strength is not None and None in (place.lower, place.upper) for place in ranking.placed):
-        found.append("open_end")
-    return found
+        notes.append("open_end")
+    return notes
 
 
 def _places(comparison: OutputComparison, names: Sequence[str], all_of_it: Judged, ranking: Ranking) -> list[Json]:
@@ -192,14 +192,14 @@ def _pairs(names: Sequence[str], all_of_it: Judged, ranking: Ranking, seed: int)
 
 
 def _flips(comparison: OutputComparison, rows: Outcomes, clusters: IntArray | None) -> Json | None:
-    asked = [i for i, (*_, flipped) in enumerate(rows) if flipped is not None]
-    if not asked:
+    indices = [i for i, (*_, flipped) in enumerate(rows) if flipped is not None]
+    if not indices:
         return None
-    flipped = np.array([float(bool(rows[i][4])) for i in asked])
-    positions = np.array([rows[i][0] for i in asked])
+    flipped = np.array([float(bool(rows[i][4])) for i in indices])
+    positions = np.array([rows[i][0] for i in indices])
     if clusters is not None:
         n, seed = len(np.unique(positions)), _seed(comparison)
-        return _rate(share_over_clusters(flipped, clusters[asked], n=n, level=comparison.level, seed=seed))
+        return _rate(share_over_clusters(flipped, clusters[indices], n=n, level=comparison.level, seed=seed))
     examples = np.unique(positions, return_inverse=True)[1]
     hits = np.bincount(examples, weights=flipped).astype(np.float64)
     totals = np.bincount(examples).astype(np.float64)

@@ -84,7 +84,7 @@ def counts_of(comparison: OutputComparison) -> JudgementCounts:
     """Count the judgements of a comparison."""
     rows = Judgement.objects.filter(comparison_id=comparison.pk)
     fresh = Q(reused_from=None)
-    found = rows.aggregate(
+    counts = rows.aggregate(
         n=Count("id"),
         n_open=Count("id", filter=Q(state="open")),
         n_judged=Count("id", filter=Q(winner__isnull=False) & fresh),
@@ -97,7 +97,7 @@ def counts_of(comparison: OutputComparison) -> JudgementCounts:
         # What was taken over has been paid for before.
         cost=Sum("cost", filter=fresh),
     )
-    return JudgementCounts(**found)
+    return JudgementCounts(**counts)
 
 
 def error_codes_of(comparison: OutputComparison) -> dict[str, int]:
@@ -109,8 +109,8 @@ def error_codes_of(comparison: OutputComparison) -> dict[str, int]:
 def outcome_rows(comparison: OutputComparison) -> Sequence[tuple[int, int, int, str | None, bool | None]]:
     """Return position, configs, winner and flip of everything that was judged, in a fixed order."""
     rows = Judgement.objects.filter(comparison_id=comparison.pk, winner__isnull=False)
-    ordered = rows.order_by("first_id", "second_id", "pos")
-    return list(ordered.values_list("pos", "first_id", "second_id", "winner", "is_flipped"))
+    sorted_rows = rows.order_by("first_id", "second_id", "pos")
+    return list(sorted_rows.values_list("pos", "first_id", "second_id", "winner", "is_flipped"))
 
 
 def config_names_of(comparison: OutputComparison) -> dict[int, str]:

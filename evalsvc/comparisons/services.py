@@ -122,17 +122,17 @@ def _judge_without_asking(comparison: OutputComparison) -> None:
 
 
 def _configs(account: Account, plan: ExperimentPlan, body: Mapping[str, Any]) -> list[Config]:
-    known = list(list_configs(account=account, experiment_id=plan.pk))
-    by_name = {name: config for config in known for name in (str(config.pk), config.name)}
-    wanted: Sequence[str] = body.get("configs") or [config.name for config in known]
+    all_configs = list(list_configs(account=account, experiment_id=plan.pk))
+    by_name = {name: config for config in all_configs for name in (str(config.pk), config.name)}
+    names: Sequence[str] = body.get("configs") or [config.name for config in all_configs]
     unknown = [
         FieldError(f"/configs/{i}", f"The experiment has no config {name!r}.")
-        for i, name in enumerate(wanted)
+        for i, name in enumerate(names)
         if name not in by_name
     ]
     if unknown:
         raise Invalid(*unknown)
-    configs = list(dict.fromkeys(by_name[name] for name in wanted))
+    configs = list(dict.fromkeys(by_name[name] for name in names))
     if not 2 <= len(configs) <= MAX_CONFIGS:
         raise Invalid(FieldError("/configs", f"Between 2 and {MAX_CONFIGS} configs can be compared."))
     return _baseline_first(configs, by_name, body)
@@ -161,11 +161,13 @@ def _previous(account: Account, id: int | None) -> OutputComparison | None:
 
 def _spread(comparison: OutputComparison) -> Spread:
     rows = Output.objects.filter(config_id__in=comparison.configs).values_list("config_id", "pos")
-    answered: dict[int, set[int]] = {config: set() for config in comparison.configs}
+    positions_by_config: dict[int, set[int]] = {config: set() for config in comparison.configs}
     for config, pos in rows:
-        answered[config].add(pos)
+        positions_by_config[config].add(pos)
     pairs = pairs_of_design(comparison.design, comparison.configs)
-    return Spread(pairs, {config: frozenset(found) for config, found in answered.items()}, abs(comparison.seed))
+    return Spread(
+        pairs, {config: frozenset(positions) for config, positions in positions_by_config.items()}, abs(comparison.seed)
+    )
 
 
 def _picks(comparison: OutputComparison) -> list[Pick]:
@@ -191,16 +193,18 @@ def _next_round(comparison: OutputComparison) -> bool:
         is_cut = comparison.budget is not None and _n_opened(comparison) >= comparison.budget
         _end(comparison, OutputComparison.State.FINISHED, _reason_of_end(comparison, is_cut))
         return False
-    spread = _spread(comparison)
+    schedule = _spread(comparison)
     used = _used(comparison)
-    left = {pair: len(spread.positions(pair)) - used.get(pair, 0) for pair in spread.pairs}
-    size = min(round_size(len(left), sum(used.values())), (comparison.budget or MAX_JUDGEMENTS) - sum(used.values()))
-    ranking = _look(comparison, spread)
-    if reason := _why_enough(comparison, ranking, left, size):
+    remaining = {pair: len(schedule.positions(pair)) - used.get(pair, 0) for pair in schedule.pairs}
+    size = min(
+        round_size(len(remaining), sum(used.values())), (comparison.budget or MAX_JUDGEMENTS) - sum(used.values())
+    )
+    ranking = _look(comparison, schedule)
+    if reason := _why_enough(comparison, ranking, remaining, size):
         _end(comparison, OutputComparison.State.FINISHED, reason)
         return False
-    wanted = _wanted(comparison, ranking, left, size)
-    store.open_judgements(comparison, spread.chosen(wanted, used))
+    allocation = _wanted(comparison, ranking, remaining, size)
+    store.open_judgements(comparison, schedule.chosen(allocation, used))
     _count_round(comparison)
     return True
 
@@ -223,8 +227,8 @@ def _look(comparison: OutputComparison, spread: Spread) -> Ranking:
     """Return the ranking at the level at which all interim analyses are valid together."""
     looks = most_looks(len(spread.pairs), max(len(spread.positions(pair)) for pair in spread.pairs))
     level = look_level(comparison.level, looks)
-    drawn = read_judged(comparison, outcome_rows(comparison)).drawn
-    return rank(drawn, level=level, draws=LOOK_DRAWS, seed=abs(comparison.seed) + comparison.n_rounds)
+    matches = read_judged(comparison, outcome_rows(comparison)).drawn
+    return rank(matches, level=level, draws=LOOK_DRAWS, seed=abs(comparison.seed) + comparison.n_rounds)
 
 
 def _why_enough(comparison: OutputComparison, ranking: Ranking, left: Mapping[Pair, int], size: int) -> str | None:
@@ -242,9 +246,9 @@ def _wanted(comparison: OutputComparison, ranking: Ranking, left: Mapping[Pair, 
     if not len(ranking.drawn):
         return {pair: min(n, FIRST_ROUND) for pair, n in left.items() if n}
     place = {config: i for i, config in enumerate(comparison.configs)}
-    numbered = {(place[first], place[second]): n for (first, second), n in left.items()}
-    chosen = next_pairs(ranking, numbered, size, seed=abs(comparison.seed) + comparison.n_rounds)
-    return {(comparison.configs[i], comparison.configs[j]): n for (i, j), n in chosen.items()}
+    counts_by_index = {(place[first], place[second]): n for (first, second), n in left.items()}
+    allocation = next_pairs(ranking, counts_by_index, size, seed=abs(comparison.seed) + comparison.n_rounds)
+    return {(comparison.configs[i], comparison.configs[j]): n for (i, j), n in allocation.items()}
 
 
 def _count_round(comparison: OutputComparison) -> None:

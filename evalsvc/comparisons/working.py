@@ -43,10 +43,10 @@ def work_on(*, account_id: int, id: int, seconds: float = LONGEST_SECONDS) -> bo
 @contextmanager
 def kept(account_id: int, id: int, token: uuid.UUID) -> Iterator[None]:
     """Extend a lease for as long as this lasts: a judge may take its time, and a killed worker extends nothing."""
-    done = threading.Event()
+    stop_event = threading.Event()
 
     def extend() -> None:
-        while not done.wait(settings.WORK_LEASE_SECONDS / 3):
+        while not stop_event.wait(settings.WORK_LEASE_SECONDS / 3):
             with account_scope(account_id):
                 store.keep(id, token, seconds=settings.WORK_LEASE_SECONDS)
         close_old_connections()
@@ -56,5 +56,5 @@ def kept(account_id: int, id: int, token: uuid.UUID) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
+        stop_event.set()
         thread.join()

@@ -133,8 +133,8 @@ def sign_in_first(request: HttpRequest) -> HttpResponse:
 
 def account_first(request: HttpRequest) -> HttpResponse:
     """Redirect to the choice of an account, and from there back to the requested page."""
-    wanted = urlencode({"next": request.get_full_path()})
-    return redirect(f"{reverse('console_accounts')}?{wanted}")
+    query = urlencode({"next": request.get_full_path()})
+    return redirect(f"{reverse('console_accounts')}?{query}")
 
 
 def looked_at(request: HttpRequest) -> Membership | None:
@@ -159,8 +159,8 @@ def _answer(
     token = CURRENT.set(membership)
     try:
         return _in_account(request, membership, view, role, scoped)
-    except PageRefused as refused:
-        return console_message(request, status=refused.status, title=refused.title, detail=refused.detail)
+    except PageRefused as page_error:
+        return console_message(request, status=page_error.status, title=page_error.title, detail=page_error.detail)
     except Exception as exc:
         problem = NotFound() if isinstance(exc, Http404) else as_problem(exc)
         if problem is None:
@@ -221,7 +221,7 @@ def _check(request: PageRequest, role: Member.Role) -> None:
 
 def refuse_unreadable(request: HttpRequest) -> None:
     """Raise PageRefused for an address or a form that no column of text takes."""
-    if any("\0" in value for sent in (request.GET, request.POST) for values in sent.lists() for value in values[1]):
+    if any("\0" in value for data in (request.GET, request.POST) for values in data.lists() for value in values[1]):
         # PostgreSQL takes no text with one, and no browser's field does.
         raise PageRefused(400, "This cannot be read", "It holds a NUL character, which no text here does.")
 

@@ -66,9 +66,9 @@ def _led_to(response: HttpResponse) -> str:
 
 def _digest(request: Any) -> str:
     fields = sorted((name, values) for name, values in request.POST.lists() if name != TOKEN_FIELD)
-    files = [(name, file.name, _digest_of(file)) for name, found in sorted(request.FILES.lists()) for file in found]
-    said = json.dumps([request.visitor.user.pk, request.get_full_path(), fields, files])
-    return hashlib.sha256(said.encode()).hexdigest()
+    files = [(name, file.name, _digest_of(file)) for name, uploads in sorted(request.FILES.lists()) for file in uploads]
+    payload = json.dumps([request.visitor.user.pk, request.get_full_path(), fields, files])
+    return hashlib.sha256(payload.encode()).hexdigest()
 
 
 def _digest_of(file: Any) -> str:

@@ -52,10 +52,10 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
         return sign_in_first(request)
     if request.method == "POST":
         return _choose(request)
-    named = request.GET.get("name", "").strip().replace("\0", "")[:100]
+    query = request.GET.get("name", "").strip().replace("\0", "")[:100]
     if request.user.is_superuser:
-        found = list_usable_accounts(named=named, limit=MOST_ACCOUNTS + 1)
-        choices = [(id, name, "operator") for id, name in found]
+        accounts = list_usable_accounts(named=query, limit=MOST_ACCOUNTS + 1)
+        choices = [(id, name, "operator") for id, name in accounts]
     else:
         choices = [
             (membership.account_id, membership.account_name, membership.role) for membership in memberships_of(request)
@@ -65,8 +65,8 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
         "here": looked_at(request),
         "next": safe_next(request, ""),
         "is_cut": len(choices) > MOST_ACCOUNTS,
-        "is_searched": bool(named) or len(choices) > 10,
-        "fields": [FormField("name", "Part of the name", value=named)],
+        "is_searched": bool(query) or len(choices) > 10,
+        "fields": [FormField("name", "Part of the name", value=query)],
     }
     answer = render(request, "console/accounts.html", context)
     add_never_cache_headers(answer)
@@ -75,9 +75,9 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
 
 def _choose(request: HttpRequest) -> HttpResponse:
     choose = operate_account if request.user.is_superuser else choose_account
-    chosen = choose(request, request.POST.get("account", ""))
-    if chosen is None:
+    membership = choose(request, request.POST.get("account", ""))
+    if membership is None:
         messages.error(request, "That account is not there for you.")
         return redirect("console_accounts")
-    messages.success(request, f"You are looking at {chosen.account_name} now.")
+    messages.success(request, f"You are looking at {membership.account_name} now.")
     return redirect(safe_next(request, reverse("console_home")))

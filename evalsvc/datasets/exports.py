@@ -136,7 +136,7 @@ def passage_text(passage: object) -> str:
     """Return the text of a passage."""
     if isinstance(passage, str):
         return passage
-    names = (name for both in PASSAGE_NAMES for name in both)
+    names = (name for pair in PASSAGE_NAMES for name in pair)
     return str(first_present(passage, names) if isinstance(passage, dict) else passage)
 
 
@@ -244,8 +244,8 @@ class Sink(io.RawIOBase):
 
     def take(self) -> bytes:
         """Return what has been written since the last time."""
-        taken, self.parts = b"".join(self.parts), []
-        return taken
+        content, self.parts = b"".join(self.parts), []
+        return content
 
 
 def parquet(account: Account, version: DatasetVersion) -> Iterator[bytes]:

@@ -69,9 +69,9 @@ def _added(
 
 def _joined(kept: Iterable[Example], added: Sequence[ExampleRow]) -> Iterator[ExampleRow]:
     replaced = {row.key for row in added}
-    stored = (
+    stored_rows = (
         row_of_fields(row.key, row.input, row.expected, row.contexts, row.metadata)
         for row in kept
         if row.key not in replaced
     )
-    return chain(stored, added)
+    return chain(stored_rows, added)

@@ -130,8 +130,8 @@ def iterate_examples(
         with account_scope(account.pk):
             last = page_end(account, version, start, min(end, start + PAGE_ROWS))
             rows = list_examples(account=account, version=version).filter(position__gte=start, position__lte=last)
-            found = list(rows)
-        yield from found
+            examples = list(rows)
+        yield from examples
         start = last + 1
 
 
@@ -189,10 +189,10 @@ def list_changes(
     values = {"account": account.pk, "before": before.pk, "after": after.pk, "limit": limit, "offset": offset}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(CHANGES, values)
-        found = cursor.fetchall()
-    ids = [id for _, *pair in found for id in pair if id is not None]
+        changes = cursor.fetchall()
+    ids = [id for _, *pair in changes for id in pair if id is not None]
     examples = Example.objects.filter(account=account).in_bulk(ids)
-    return [Change(key, examples.get(old), examples.get(new)) for key, old, new in found]
+    return [Change(key, examples.get(old), examples.get(new)) for key, old, new in changes]
 
 
 def list_dataset_uses(*, dataset: Dataset) -> list[str]:

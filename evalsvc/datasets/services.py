@@ -27,7 +27,7 @@ def create_dataset(
     with account_scope(account.pk):
         refuse_taken(account, name)
         version_id = new_version_id()
-        stored = store_rows(account_id=account.pk, version_id=version_id, rows=rows)
+        stored_version = store_rows(account_id=account.pk, version_id=version_id, rows=rows)
         try:
             # Only now: a second upload under the same name need not wait for the rows of the first.
             with transaction.atomic(using=current_role()):
@@ -36,7 +36,7 @@ def create_dataset(
             raise taken(name) from None
         dataset.refresh_from_db(fields=["created_at"])
         record_audit(account=account, actor=actor, action="dataset.created", target=name)
-        return freeze(dataset, version_id, stored, format)
+        return freeze(dataset, version_id, stored_version, format)
 
 
 def add_version(
@@ -55,13 +55,13 @@ def add_version(
     """
     with account_scope(account.pk):
         version_id = new_version_id()
-        stored = store_rows(account_id=account.pk, version_id=version_id, rows=rows)
+        stored_version = store_rows(account_id=account.pk, version_id=version_id, rows=rows)
         locked = Dataset.objects.select_for_update().get(account=account, pk=dataset.pk)
-        same = _version_with(locked, stored.content_hash, newest_only=may_go_back)
+        same = _version_with(locked, stored_version.content_hash, newest_only=may_go_back)
         if same is not None:
             Example.objects.filter(account=account, version_id=version_id)._raw_delete(current_role())
             return same, False
-        version = freeze(locked, version_id, stored, format)
+        version = freeze(locked, version_id, stored_version, format)
         number = version.number
         record_audit(account=account, actor=actor, action="dataset.versioned", target=locked.name, number=number)
         return version, True

@@ -33,9 +33,9 @@ class ChoiceFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Narrow the rows when a known value is chosen."""
-        known = {name for name, _ in self.lookup_choices}
+        names = {name for name, _ in self.lookup_choices}
         value = self.value()
-        return self.narrow(queryset, value) if value in known and value is not None else queryset
+        return self.narrow(queryset, value) if value in names and value is not None else queryset
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
         """Apply a known value."""

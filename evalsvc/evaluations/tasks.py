@@ -102,17 +102,17 @@ def run_prune() -> dict[str, int]:
 @shared_task(name="evalsvc.evaluations.retain")
 def run_retention() -> dict[str, int]:
     """Delete what is older than its account's rule, for a while."""
-    taken = retention.retain()
+    result = retention.retain()
     close_old_connections()
-    return taken._asdict()
+    return result._asdict()
 
 
 @shared_task(name="evalsvc.evaluations.make_partitions")
 def run_partitions() -> list[str]:
     """Make the partitions of the next months."""
-    made = partitions.make_partitions()
+    names = partitions.make_partitions()
     close_old_connections()
-    return made
+    return names
 
 
 @shared_task(name="evalsvc.evaluations.fold_rollups")

@@ -134,8 +134,8 @@ def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample)
     if sample.attached and (attached := family.unsupported_fields(sample, settings)):
         kinds = ", ".join(f"{sample.attached[name]} attached to `{name}`" for name in attached)
         return refused("unsupported_input", f"Evaluator {evaluator_id!r} cannot read {kinds}.")
-    if unread := family.unread_fields(sample, settings):
-        return refused("wrong_type", " ".join(map(sample.why_unread, unread)))
+    if unread_fields := family.unread_fields(sample, settings):
+        return refused("wrong_type", " ".join(map(sample.why_unread, unread_fields)))
     if missing := family.missing_fields(sample, settings):
         names = ", ".join(f"`{name}`" for name in missing)
         return refused("missing_input", f"Evaluator {evaluator_id!r} needs {names}.")
@@ -145,10 +145,10 @@ def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample)
 def _is_storable(verdict: Verdict) -> bool:
     """Return whether the database can store the result of a family: one invalid verdict would fail all of a lane."""
     try:
-        told = orjson.dumps([verdict.error_message, verdict.text_output, verdict.explanation, verdict.extra])
+        payload = orjson.dumps([verdict.error_message, verdict.text_output, verdict.explanation, verdict.extra])
     except TypeError:
         return False
-    return b"\\u0000" not in told or not any(find_unstorable(orjson.loads(told)))
+    return b"\\u0000" not in payload or not any(find_unstorable(orjson.loads(payload)))
 
 
 def _broke(spec: EvaluatorSpec) -> Verdict:
@@ -204,9 +204,13 @@ class _Attempt:
 
     def _in_own_units(self, score_map: ScoreMap) -> Settings:
         """Return the settings with the threshold as the family scores."""
-        rest = {name: value for name, value in self._settings.items() if name != SCORE_MAP_SETTING}
+        other_settings = {name: value for name, value in self._settings.items() if name != SCORE_MAP_SETTING}
         threshold = self._family.threshold_for(self._sample, self._settings)
-        return rest if threshold is None else {**rest, "pass_threshold": score_map.lowest_score_of(threshold)}
+        return (
+            other_settings
+            if threshold is None
+            else {**other_settings, "pass_threshold": score_map.lowest_score_of(threshold)}
+        )
 
     def _told(self, score: Score) -> Mapping[str, object]:
         extra = extra_of(self._family, self._settings, self._sample, score)

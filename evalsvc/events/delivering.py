@@ -75,21 +75,21 @@ class SignedDelivery:
 
 def deliver_due(now: datetime) -> int:
     """Send what is due, one round of it; return how many deliveries that were."""
-    letters, refused = _read(_claim(now), now)
-    for delivery, attempt in refused:
+    letters, unsendable = _read(_claim(now), now)
+    for delivery, attempt in unsendable:
         _note(delivery, attempt, now)
     if letters:
         with ThreadPoolExecutor(min(N_THREADS, len(letters)), thread_name_prefix="events") as pool:
             for letter, attempt in zip(letters, pool.map(send_delivery, letters), strict=True):
                 _note(letter.delivery, attempt, now)
-    return len(letters) + len(refused)
+    return len(letters) + len(unsendable)
 
 
 def body_of(delivery: EventDelivery) -> bytes:
     """Return what is sent: the same bytes each time."""
     event = delivery.event
-    told = {"type": event.type, "timestamp": event.created_at, "data": event.payload}
-    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS | orjson.OPT_UTC_Z)
+    message = {"type": event.type, "timestamp": event.created_at, "data": event.payload}
+    return orjson.dumps(message, option=orjson.OPT_SORT_KEYS | orjson.OPT_UTC_Z)
 
 
 def send_delivery(letter: SignedDelivery) -> Attempt:
@@ -108,8 +108,8 @@ def send_delivery(letter: SignedDelivery) -> Attempt:
 
 def delay_after(n_attempts: int) -> timedelta:
     """Return how long to wait after so many attempts: from 5 seconds doubled up to 3 hours, a fifth more or less."""
-    grown = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** min(n_attempts - 1, 20))
-    return timedelta(seconds=grown * random.uniform(0.8, 1.2))  # noqa: S311  # nosec B311 - not a secret
+    delay_seconds = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** min(n_attempts - 1, 20))
+    return timedelta(seconds=delay_seconds * random.uniform(0.8, 1.2))  # noqa: S311  # nosec B311 - not a secret
 
 
 def endpoint_keys(endpoint: EventEndpoint, now: datetime) -> list[bytes]:
@@ -128,17 +128,19 @@ def _claim(now: datetime) -> list[int]:
 
 
 def _read(ids: Sequence[int], now: datetime) -> tuple[list[SignedDelivery], list[tuple[EventDelivery, Attempt]]]:
-    letters, refused = [], []
+    letters, unsendable = [], []
     rows = EventDelivery.objects.using(SYSTEM).filter(pk__in=ids).select_related("event", "endpoint").order_by("id")
     for delivery in rows:
         try:
             if delivery.endpoint.is_enabled:
                 letters.append(SignedDelivery(delivery, endpoint_keys(delivery.endpoint, now)))
             else:
-                refused.append((delivery, Attempt(error="disabled: The endpoint is switched off.", is_final=True)))
+                unsendable.append((delivery, Attempt(error="disabled: The endpoint is switched off.", is_final=True)))
         except (UnreadableSecret, NoEncryptionKeys):
-            refused.append((delivery, Attempt(error="secret: The endpoint's secret cannot be decrypted; rotate it.")))
-    return letters, refused
+            unsendable.append(
+                (delivery, Attempt(error="secret: The endpoint's secret cannot be decrypted; rotate it."))
+            )
+    return letters, unsendable
 
 
 def _note(delivery: EventDelivery, attempt: Attempt, now: datetime) -> None:

@@ -136,14 +136,14 @@ def deliveries_everywhere(*, now: datetime) -> DeliveriesEverywhere:
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(UNDER_WAY, [now])
         n_new, n_retried, overdue = cursor.fetchone()
-        found = _standings(cursor, "e.is_enabled", now)
+        endpoints = _standings(cursor, "e.is_enabled", now)
     return DeliveriesEverywhere(
         n_new=n_new,
         n_retried=n_retried,
         overdue_seconds=float(overdue),
-        n_endpoints=len(found),
-        n_failing=sum(endpoint.is_failing for endpoint in found),
-        n_failed=sum(endpoint.n_failed for endpoint in found),
+        n_endpoints=len(endpoints),
+        n_failing=sum(endpoint.is_failing for endpoint in endpoints),
+        n_failed=sum(endpoint.n_failed for endpoint in endpoints),
     )
 
 

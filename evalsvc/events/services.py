@@ -86,11 +86,11 @@ def send_test(*, account: Account, endpoint: EventEndpoint, now: datetime, actor
     with account_scope(account.pk):
         data = {"endpoint_id": str(endpoint.pk)}
         event = OutboxEvent.objects.create(account=account, type=TEST, payload=data, spread_at=now)
-        made = EventDelivery.objects.create(
+        delivery = EventDelivery.objects.create(
             account=account, event=event, endpoint=endpoint, first_at=now, next_at=now, created_at=now
         )
         record_audit(account=account, actor=actor, action="event_endpoint.tested", target=str(endpoint.pk))
-        return get_delivery(account=account, id=made.pk)
+        return get_delivery(account=account, id=delivery.pk)
 
 
 def replay_delivery(*, account: Account, delivery: EventDelivery, now: datetime, actor: str) -> EventDelivery:
@@ -121,9 +121,9 @@ def tell_endpoints(now: datetime) -> int:
     watch_connections(now)
     while spread(now):
         pass
-    while (sent := deliver_due(now)) and time.monotonic() < until:
-        n += sent
-    return n + sent
+    while (n_sent := deliver_due(now)) and time.monotonic() < until:
+        n += n_sent
+    return n + n_sent
 
 
 def prune_events(now: datetime) -> int:

@@ -27,13 +27,13 @@ def spread(now: datetime) -> int:
         if not events:
             return 0
         endpoints = _endpoints({event.account_id for event in events})
-        left = {endpoint.pk: endpoint.per_hour - _begun(endpoint, now) for endpoint in endpoints}
+        remaining = {endpoint.pk: endpoint.per_hour - _begun(endpoint, now) for endpoint in endpoints}
         deliveries = []
         for event in events:
             for endpoint in endpoints:
                 if endpoint.account_id == event.account_id and wants(endpoint, event):
-                    deliveries.append(_delivery(event, endpoint, now, is_limited=left[endpoint.pk] <= 0))
-                    left[endpoint.pk] -= 1
+                    deliveries.append(_delivery(event, endpoint, now, is_limited=remaining[endpoint.pk] <= 0))
+                    remaining[endpoint.pk] -= 1
         EventDelivery.objects.using(SYSTEM).bulk_create(deliveries)
         OutboxEvent.objects.using(SYSTEM).filter(pk__in=[event.pk for event in events]).update(spread_at=now)
     return len(events)

@@ -35,11 +35,11 @@ def _wanted(type: str) -> QuerySet[Connection]:
 
 
 def _budget(row: Connection, now: datetime) -> bool:
-    spent, budget = spent_today(account_id=row.account_id, connection_id=row.id), float(row.daily_budget or 0)
-    if spent is None or spent < NEAR_END * budget or not budget:
+    spend, budget = spent_today(account_id=row.account_id, connection_id=row.id), float(row.daily_budget or 0)
+    if spend is None or spend < NEAR_END * budget or not budget:
         return False
     day = now.date().isoformat()
-    data: dict[str, JSONValue] = {"connection_id": str(row.id), "day": day, "spent": spent, "daily_budget": budget}
+    data: dict[str, JSONValue] = {"connection_id": str(row.id), "day": day, "spent": spend, "daily_budget": budget}
     return record_event(account_id=row.account_id, type=EventType.BUDGET_NEAR_END, data=data, dedupe=f"{row.id}:{day}")
 
 

@@ -83,12 +83,12 @@ class Ears:
         self._subscription = subscription
 
     def _heard(self, seconds: float) -> set[bytes]:
-        heard: set[bytes] = set()
+        notices: set[bytes] = set()
         message = self._subscription.get_message(timeout=seconds)
         while message is not None:
-            heard.add(message["data"])
+            notices.add(message["data"])
             message = self._subscription.get_message(timeout=0)
-        return heard
+        return notices
 
     def close(self) -> None:
         """Listen no more."""

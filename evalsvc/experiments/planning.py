@@ -36,13 +36,13 @@ def read_experiment(*, account: Account, epoch: str | None, sent: Any) -> Planne
         body = checked(ExperimentIn(data=sent))
     except ValidationError as exc:
         raise Invalid(*field_errors(exc.detail)) from None
-    wanted = body.get("configs") or []
+    configs = body.get("configs") or []
     if not body.get("plan"):
-        if wanted:
+        if configs:
             raise Invalid(FieldError("/configs", "Configs need a `plan`: a dataset and metrics."))
         return PlannedExperiment(body)
     spec = check_plan(account=account, epoch=epoch, body=body["plan"])
-    candidates = expand(wanted, account=account, pointer="/configs")
+    candidates = expand(configs, account=account, pointer="/configs")
     check_templates(account=account, version=spec.version, candidates=candidates)
     check_components(spec.version, spec.metrics, spec.fields["sample"], candidates)
     check_known_components(spec.version, spec.metrics, candidates)

@@ -39,12 +39,12 @@ JOIN = Script(
 def enqueue_schedulers() -> int:
     """Enqueue the schedulers that are missing; return how many messages were sent."""
     missing = settings.EXPERIMENT_SCHEDULERS - n_alive()
-    for sent in range(missing):
+    for n_sent in range(missing):
         try:
             current_app.send_task(TASK, queue="experiments", retry=False, expires=MESSAGE_SECONDS)
         except (OperationalError, RedisError, OSError):
             log.warning("scheduler not enqueued: the broker does not answer; beat will retry")
-            return sent
+            return n_sent
     return max(0, missing)
 
 

@@ -81,8 +81,8 @@ def get_config(*, account: Account, experiment_id: int, id: int) -> Config:
 def refuse_imported(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Raise `imported` for configs that came in with a bundle: they ran elsewhere, and do not go on here."""
     since = plan.experiment.imported_at
-    if since is not None and (came := [config.name for config in configs if config.created_at <= since]):
-        names = ", ".join(repr(name) for name in came[:5])
+    if since is not None and (imported_names := [config.name for config in configs if config.created_at <= since]):
+        names = ", ".join(repr(name) for name in imported_names[:5])
         raise Problem(f"{names} came in as part of a bundle; clone it to run it here.", code="imported")
 
 

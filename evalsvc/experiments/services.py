@@ -47,12 +47,12 @@ def create_experiment(
 ) -> Experiment:
     """Make an experiment; with a plan, fix the order in which every config will see the examples."""
     with account_scope(account.pk):
-        held = hold_project(account.pk, id=project_id, name=project_name or DEFAULT_PROJECT)
-        if held is None:
+        locked_project_id = hold_project(account.pk, id=project_id, name=project_name or DEFAULT_PROJECT)
+        if locked_project_id is None:
             raise Invalid(FieldError("/project_id", "No such project."))
         experiment = Experiment.objects.create(
             account=account,
-            project_id=held,
+            project_id=locked_project_id,
             name=name,
             tags=dict(tags or {}),
             metadata=metadata,
@@ -112,9 +112,9 @@ def add_configs(
         if locked.k_max is not None and n_before + len(candidates) > locked.k_max:
             detail = f"The plan allows {locked.k_max} configs in all (`k_max`), and {n_before} have been made."
             raise Invalid(FieldError("/configs", detail))
-        taken = set(existing.exclude(state=Config.State.DELETED).values_list("name", flat=True))
+        names = set(existing.exclude(state=Config.State.DELETED).values_list("name", flat=True))
         for i, candidate in enumerate(candidates):
-            if candidate.name in taken:
+            if candidate.name in names:
                 raise Invalid(
                     FieldError(
                         f"{f'/configs/{i}' if pointer is None else pointer}/name",
@@ -125,7 +125,7 @@ def add_configs(
         is_draft = locked.state == ExperimentPlan.State.DRAFT
         fresh_from = 0 if is_draft else revealed(plan.pk)
         # Who comes late waits where the others wait, and not at each end that they have passed.
-        reached = 0 if is_draft else existing.aggregate(last=Max("watermark"))["last"] or 0
+        position = 0 if is_draft else existing.aggregate(last=Max("watermark"))["last"] or 0
         Config.objects.bulk_create(
             Config(
                 account=account,
@@ -143,7 +143,7 @@ def add_configs(
                 arrival=n_before + i,
                 state=Config.State.QUEUED if is_draft else Config.State.RUNNING,
                 fresh_from=fresh_from,
-                pause_at=locked.pause_after(max(0, reached - 1)),
+                pause_at=locked.pause_after(max(0, position - 1)),
             )
             for i, candidate in enumerate(candidates, 1)
         )
@@ -168,8 +168,8 @@ def revealed(experiment_id: int) -> int:
     """
     recorded = Output.objects.filter(experiment_id=experiment_id).aggregate(last=Max("pos"))["last"]
     theirs = Config.objects.filter(experiment_id=experiment_id).exclude(kind=Config.Kind.CHAT)
-    given = theirs.aggregate(last=Max("claim_pos"))["last"] or 0
-    return max(int(given), 0 if recorded is None else int(recorded) + 1)
+    last_claim = theirs.aggregate(last=Max("claim_pos"))["last"] or 0
+    return max(int(last_claim), 0 if recorded is None else int(recorded) + 1)
 
 
 def start_experiment(*, account: Account, plan: ExperimentPlan, actor: str) -> bool:
@@ -179,13 +179,13 @@ def start_experiment(*, account: Account, plan: ExperimentPlan, actor: str) -> b
         n_configs = queued.count()
         if not n_configs and plan.state == ExperimentPlan.State.DRAFT:
             raise Invalid(FieldError("/configs", "Nothing to run: add at least one config."))
-        started = ExperimentPlan.objects.filter(pk=plan.pk, state=ExperimentPlan.State.DRAFT).update(
+        n_started = ExperimentPlan.objects.filter(pk=plan.pk, state=ExperimentPlan.State.DRAFT).update(
             state=ExperimentPlan.State.RUNNING, started_at=Now(), n_original=n_configs
         )
-        if started:
+        if n_started:
             queued.update(state=Config.State.RUNNING)
             record_audit(account=account, actor=actor, action="experiment.started", target=str(plan.pk))
-    return bool(started)
+    return bool(n_started)
 
 
 def update_experiment(
@@ -218,6 +218,15 @@ def _delete_rows(experiment_id: int, config_ids: list[int]) -> None:
     with connections[current_role()].cursor() as cursor:
         for table in ("score", "output", "workunit", "aggregate", "look", "additionmark"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE config_id = ANY (%s)", [config_ids])  # noqa: S608
-        gone = ("stageoutput", "evidence", "comparison", "decision", "controlop", "experimentitem", "addition", "retry")
-        for table in gone:
+        tables = (
+            "stageoutput",
+            "evidence",
+            "comparison",
+            "decision",
+            "controlop",
+            "experimentitem",
+            "addition",
+            "retry",
+        )
+        for table in tables:
             cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment_id])  # noqa: S608

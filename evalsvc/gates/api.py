@@ -40,17 +40,17 @@ class GatesView(AccountView):
     @extend_schema(operation_id="list_gates", tags=["gates"], parameters=[GatesQuery], responses=answers_with(GatePage))
     def get(self, request: Request) -> Response:
         """List gates, newest first."""
-        wanted = checked(GatesQuery(data=sent(request)))
-        named = {name: wanted.get(name) for name in ("outcome", "experiment_id", "benchmark")}
-        rows = list_gates(account=self.account, **named)
-        found, cursor = page(rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=f"gates:{self.account.pk}")
-        shown = [
+        query = checked(GatesQuery(data=sent(request)))
+        filters = {name: query.get(name) for name in ("outcome", "experiment_id", "benchmark")}
+        rows = list_gates(account=self.account, **filters)
+        gates, cursor = page(rows, limit=query["limit"], cursor=query.get("cursor"), of=f"gates:{self.account.pk}")
+        gate_rows = [
             shape_of(
                 evidence_of(row), GateRow, id=str(row.pk), name=row.name, outcome=row.outcome, created_at=row.created_at
             )
-            for row in found
+            for row in gates
         ]
-        return Response(GatePage(gates=shown, next_cursor=cursor))
+        return Response(GatePage(gates=gate_rows, next_cursor=cursor))
 
     @extend_schema(
         operation_id="decide_gate",
@@ -77,13 +77,13 @@ class GateView(AccountView):
     )
     def get(self, request: Request, id: int) -> HttpResponseBase:
         """Return a gate as it was decided. `format`: `json`, `md` for a pull request, `junit` for a CI, `html`."""
-        wanted = checked(GateQuery(data=sent(request)))
+        query = checked(GateQuery(data=sent(request)))
         gate = gate_out(account=self.account, gate=get_gate(account=self.account, id=id))
-        if wanted["format"] == "json":
+        if query["format"] == "json":
             return Response(GateAnswer(gate=gate))
-        content_type, write = FILES[wanted["format"]]
+        content_type, write = FILES[query["format"]]
         response = HttpResponse(write(gate), content_type=content_type)
-        name = f"gate-{gate.id}.{NAMES[wanted['format']]}"
+        name = f"gate-{gate.id}.{NAMES[query['format']]}"
         response[HEADER] = FILE
         response["Content-Disposition"] = content_disposition_header(True, name)
         return response

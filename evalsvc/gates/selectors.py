@@ -34,8 +34,8 @@ def list_gates(
         rows = rows.filter(created_at__gte=since, id__gte=id_at(since, back_seconds=SLACK_SECONDS))
     if experiment_id is not None:
         rows = rows.filter(experiment_id=int(experiment_id)) if is_bigint(experiment_id) else rows.none()
-    named = {"outcome": outcome, "benchmark": benchmark}
-    return rows.filter(**{name: value for name, value in named.items() if value is not None})
+    filters = {"outcome": outcome, "benchmark": benchmark}
+    return rows.filter(**{name: value for name, value in filters.items() if value is not None})
 
 
 def get_gate(*, account: Account, id: int) -> Gate:
@@ -52,8 +52,8 @@ def evidence_of(gate: Gate) -> GateEvidence:
 
 def gate_out(*, account: Account, gate: Gate) -> GateOut:
     """Return a gate as it is answered: its evidence, with the outputs of regressions that are still there."""
-    kept = evidence_of(gate)
-    fields = {name: getattr(kept, name) for name in GateEvidence.__struct_fields__}
-    fields["regressions"] = with_outputs(account, kept.regressions, kept.candidate, kept.baseline)
+    evidence = evidence_of(gate)
+    fields = {name: getattr(evidence, name) for name in GateEvidence.__struct_fields__}
+    fields["regressions"] = with_outputs(account, evidence.regressions, evidence.candidate, evidence.baseline)
     outcome = cast(Outcome, gate.outcome)
     return GateOut(**fields, id=str(gate.pk), name=gate.name, outcome=outcome, created_at=gate.created_at)

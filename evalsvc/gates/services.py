@@ -106,24 +106,24 @@ def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
 
 def _decided(body: GateBody, case: _Case, spending: GateSpending | None) -> tuple[str, GateEvidence]:
     """Weigh the rules at the level that is left to this candidate; return the outcome, and what it rests on."""
-    watched = body.looks == "watched"
+    is_watched = body.looks == "watched"
     alpha = spending.alpha if spending is not None else 1.0 - body.level
-    results, judged = weigh(case.rules, alpha=alpha, watched=watched, of_this_set=body.covers == "this_set")
-    outcome, more = outcome_of(judged), _more(judged)
+    results, claims = weigh(case.rules, alpha=alpha, watched=is_watched, of_this_set=body.covers == "this_set")
+    outcome, n_more = outcome_of(claims), _more(claims)
     return outcome, GateEvidence(
         level=body.level,
         looks=body.looks,
         covers=body.covers,
         cluster_by=case.cluster_by,
-        summary=gate_summary(outcome, results, more),
-        about_n_more=more,
+        summary=gate_summary(outcome, results, n_more),
+        about_n_more=n_more,
         candidate=case.candidate.out() if case.candidate else None,
         baseline=case.baseline.out() if case.baseline else None,
         history=case.history.out() if case.history else None,
         rules=results,
         pairing=case.pairing,
         spending=spending,
-        regressions=case.regressions(watched=watched),
+        regressions=case.regressions(watched=is_watched),
         warnings=case.warnings,
     )
 
@@ -131,8 +131,8 @@ def _decided(body: GateBody, case: _Case, spending: GateSpending | None) -> tupl
 def _more(judged: Sequence[JudgedClaim]) -> int | None:
     """Return about how many more examples settle every rule that is open; None where no number is known."""
     numbers = [claim.about_n_more for claim in judged if claim.outcome == "undecided"]
-    known = [number for number in numbers if number is not None]
-    return max(known, default=0) if len(known) == len(numbers) else None
+    counts = [number for number in numbers if number is not None]
+    return max(counts, default=0) if len(counts) == len(numbers) else None
 
 
 def _check_rules(body: GateBody) -> None:
@@ -179,27 +179,31 @@ def _of_history(history: HistorySubject, rule: GateRule) -> WeighedRule:
 
 
 def _of_configs(body: GateBody, candidate: GateSubject, baseline: GateSubject | None) -> _Case:
-    watched = body.looks == "watched"
+    is_watched = body.looks == "watched"
     pairs: dict[str, tuple[Metric, Metric]] = {}
     rules: list[WeighedRule] = []
-    pairing, warnings = None, _warnings(candidate, baseline, watched)
+    pairing, warnings = None, _warnings(candidate, baseline, is_watched)
     cluster_by = cluster_of_gate(body, [subject for subject in (candidate, baseline) if subject is not None])
     clusters = clusters_of(candidate.plan.pk, read_cluster(cluster_by)) if cluster_by is not None else None
     warnings += [UNCLUSTERED] if clusters is not None and clusters.n_bare else []
     for i, rule in enumerate(body.rules):
         pointer = f"/rules/{i}/metric"
         metric = candidate.metric(rule.metric, pointer)
-        if watched and metric.value_range is None and rule.quantile is None:
+        if is_watched and metric.value_range is None and rule.quantile is None:
             detail = "It has no declared range: its mean cannot be watched. Ask at one look, or for a `quantile`."
             raise Invalid(FieldError(pointer, detail))
         if rule.is_paired and baseline is not None:
-            pairs[rule.metric] = both = metric_of_both(candidate, baseline, rule, pointer)
-            pairing = pairing or _pairing(candidate, baseline, both, body.min_share)
+            pairs[rule.metric] = metric_pair = metric_of_both(candidate, baseline, rule, pointer)
+            pairing = pairing or _pairing(candidate, baseline, metric_pair, body.min_share)
             n_common = pairing.n_common
-            scores = pairs_of_gate(candidate, baseline, both, watched=watched, n_common=n_common, clusters=clusters)
-            warnings += pairing_warnings(candidate.side(both[0]), baseline.side(both[1]), pairing.n_common)
+            scores = pairs_of_gate(
+                candidate, baseline, metric_pair, watched=is_watched, n_common=n_common, clusters=clusters
+            )
+            warnings += pairing_warnings(
+                candidate.side(metric_pair[0]), baseline.side(metric_pair[1]), pairing.n_common
+            )
         else:
-            scores = scores_of_gate(candidate, metric, watched=watched, clusters=clusters)
+            scores = scores_of_gate(candidate, metric, watched=is_watched, clusters=clusters)
         rules.append(WeighedRule(rule, scores, metric.value_range, metric.binary, metric.higher_is_better))
     return _Case(rules, candidate, baseline, None, pairing, pairs, list(dict.fromkeys(warnings)), cluster_by)
 
@@ -227,17 +231,17 @@ def _pairing(candidate: GateSubject, baseline: GateSubject, both: tuple[Metric, 
 
 
 def _warnings(candidate: GateSubject, baseline: GateSubject | None, watched: bool) -> list[str]:
-    found = []
+    warnings = []
     subjects = [candidate, *([baseline] if baseline else [])]
     if candidate.config.fresh_from:
-        found.append(SEEN)
+        warnings.append(SEEN)
     if any(subject.n_left and not subject.is_going for subject in subjects):
-        found.append(NEVER_ASKED)
+        warnings.append(NEVER_ASKED)
     if any(subject.config.stop_reason == "policy" for subject in subjects):
-        found.append(RACED)
+        warnings.append(RACED)
     if not watched and any(subject.config.n_retried for subject in subjects):
-        found.append(RETRIED)
-    return found
+        warnings.append(RETRIED)
+    return warnings
 
 
 def _spending(account: Account, body: GateBody, case: _Case) -> tuple[GateSpending | None, bool]:
@@ -248,8 +252,8 @@ def _spending(account: Account, body: GateBody, case: _Case) -> tuple[GateSpendi
     if body.benchmark is not None:
         attempt, is_first = _counted(account, body, case)
     alpha = 1.0 - body.level
-    spent = alpha_of_attempt(alpha, attempt)
-    return GateSpending(benchmark=body.benchmark, attempt=attempt, alpha=spent, alpha_of_all=alpha), is_first
+    attempt_alpha = alpha_of_attempt(alpha, attempt)
+    return GateSpending(benchmark=body.benchmark, attempt=attempt, alpha=attempt_alpha, alpha_of_all=alpha), is_first
 
 
 def _take_turn(account: Account, body: GateBody) -> None:

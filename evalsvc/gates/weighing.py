@@ -69,12 +69,12 @@ def weigh(
 ) -> tuple[list[RuleResult], list[JudgedClaim]]:
     """Return what each rule of a gate came to."""
     claims = [rule.claim(of_this_set=of_this_set) for rule in rules]
-    judged = judge_all(claims, alpha, watched=watched)
+    judged_claims = judge_all(claims, alpha, watched=watched)
     results = [
         _result(rule, claim, judged_claim, alpha, watched)
-        for rule, claim, judged_claim in zip(rules, claims, judged, strict=True)
+        for rule, claim, judged_claim in zip(rules, claims, judged_claims, strict=True)
     ]
-    return results, judged
+    return results, judged_claims
 
 
 def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool) -> RuleResult:
@@ -123,8 +123,8 @@ def _shown_ends(
     lower, upper = judged.ends.lower, judged.ends.upper
     if rule.rule.at_most is None or lower is None or upper is None:
         return lower, upper
-    whole = 1.0 if claim.is_share else 0.0
-    return whole - upper, whole - lower
+    base = 1.0 if claim.is_share else 0.0
+    return base - upper, base - lower
 
 
 def _method(rule: WeighedRule, judged: JudgedClaim) -> str:
@@ -144,19 +144,19 @@ def _estimate(rule: WeighedRule) -> float | None:
 
 def _differences(scores: GateScores) -> FloatArray:
     assert scores.baseline is not None  # noqa: S101  a paired rule has one
-    found = scores.candidate - scores.baseline
-    return np.asarray(found[~np.isnan(found)])
+    differences = scores.candidate - scores.baseline
+    return np.asarray(differences[~np.isnan(differences)])
 
 
 def _changes(rule: WeighedRule) -> dict[str, int | None]:
     if not rule.rule.is_paired:
         return dict.fromkeys(("n_improved", "n_regressed", "n_unchanged"))
-    found = _differences(rule.scores)
-    up, down = int((found > 0.0).sum()), int((found < 0.0).sum())
-    return {"n_improved": up, "n_regressed": down, "n_unchanged": int(found.size) - up - down}
+    differences = _differences(rule.scores)
+    up, down = int((differences > 0.0).sum()), int((differences < 0.0).sum())
+    return {"n_improved": up, "n_regressed": down, "n_unchanged": int(differences.size) - up - down}
 
 
 def _warnings(rule: WeighedRule, claim: GateClaim) -> list[str]:
     n = claim.n - claim.n_missing if claim.clusters is None else claim.n_independent
-    found = [FEW_SCORES] if n < 30 else []
-    return [*found, HEAVY_TAIL] if claim.reach is None else found
+    warnings = [FEW_SCORES] if n < 30 else []
+    return [*warnings, HEAVY_TAIL] if claim.reach is None else warnings

@@ -44,11 +44,11 @@ def gate_reason(
     """Return why the gate decided so; `shown` writes names of metrics."""
     if outcome == "pass":
         return f"All {len(rules)} rules are shown to hold." if len(rules) > 1 else "The rule is shown to hold."
-    named = "; ".join(rule_name(rule, shown) for rule in rules if rule.outcome == outcome)
+    names = "; ".join(rule_name(rule, shown) for rule in rules if rule.outcome == outcome)
     if outcome == "fail":
-        return f"The opposite is shown of: {named}."
-    more = f" About {about_n_more} more examples would settle it." if about_n_more else ""
-    return f"These examples cannot tell: {named}.{more}"
+        return f"The opposite is shown of: {names}."
+    hint = f" About {about_n_more} more examples would settle it." if about_n_more else ""
+    return f"These examples cannot tell: {names}.{hint}"
 
 
 def ends_words(rule: RuleResult) -> str:
@@ -77,5 +77,5 @@ def _outcome(rule: RuleResult) -> str:
         return "It does not hold."
     if rule.reason in REASONS:
         return f"Nothing is shown: {REASONS[rule.reason]}."
-    more = rule.about_n_more
-    return "The limit lies within." + (f" About {more} more examples would settle it." if more else "")
+    n_more = rule.about_n_more
+    return "The limit lies within." + (f" About {n_more} more examples would settle it." if n_more else "")

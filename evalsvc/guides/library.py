@@ -73,21 +73,21 @@ def find_picture(name: str) -> Path | None:
 
 def grouped_guides() -> Iterator[tuple[str, list[Guide]]]:
     """Yield the groups of the front page, as far as their guides are there."""
-    known = library()
+    all_guides = library()
     for name, slugs in GROUPS.items():
-        if guides := [known[slug] for slug in slugs if slug in known]:
+        if guides := [all_guides[slug] for slug in slugs if slug in all_guides]:
             yield name, guides
 
 
 @cache
 def library() -> dict[str, Guide]:
     """Return all guides by their slugs. They are read once: they come with the version that runs."""
-    found = (_read(path) for path in sorted(FOLDER.rglob("*.md")))
-    return {guide.slug: guide for guide in found if guide.slug not in SERVED_ELSEWHERE}
+    guides = (_read(path) for path in sorted(FOLDER.rglob("*.md")))
+    return {guide.slug: guide for guide in guides if guide.slug not in SERVED_ELSEWHERE}
 
 
 def _read(path: Path) -> Guide:
     slug = path.relative_to(FOLDER).with_suffix("").as_posix()
     text = _comment.sub("", path.read_text(encoding="utf-8"))
-    found = _title.search(text)
-    return Guide(slug, without_marks(found[1]) if found else slug, text)
+    title_match = _title.search(text)
+    return Guide(slug, without_marks(title_match[1]) if title_match else slug, text)

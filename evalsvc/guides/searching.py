@@ -67,19 +67,19 @@ def search_guides(query: str) -> list[Hit]:
     counts = [[_count(word, section) for word in words] for section in sections()]
     # Words that occur everywhere get little weight (inverse document frequency).
     weights = [math.log(1 + len(counts) / (1 + sum(map(bool, column)))) for column in zip(*counts, strict=True)]
-    scored = [
+    candidates = [
         (score, i, section)
-        for i, (section, found) in enumerate(zip(sections(), counts, strict=True))
-        if (score := _score(section, words, found, weights))
+        for i, (section, word_counts) in enumerate(zip(sections(), counts, strict=True))
+        if (score := _score(section, words, word_counts, weights))
     ]
-    best = sorted(scored, key=lambda one: (-one[0], one[1]))[:MOST_FOUND]
+    best = sorted(candidates, key=lambda one: (-one[0], one[1]))[:MOST_FOUND]
     return [Hit(section, _excerpt(section.text, words)) for _, _, section in best]
 
 
 def _words(query: str) -> list[str]:
     """Return what is looked for: without the small words of a question, and `prompts` as `prompt`."""
-    found = re.findall(r"\w[\w./-]*", query[:LONGEST_QUERY].casefold())[:MOST_WORDS]
-    telling = [word.rstrip(".") for word in found if word not in SMALL] or found
+    matches = re.findall(r"\w[\w./-]*", query[:LONGEST_QUERY].casefold())[:MOST_WORDS]
+    telling = [word.rstrip(".") for word in matches if word not in SMALL] or matches
     return [re.sub(r"(?<=\w{3})(?<!s)s$", "", word) for word in telling]
 
 
@@ -91,12 +91,12 @@ def sections() -> tuple[Section, ...]:
 
 def _split(guide: Guide) -> list[Section]:
     # Comments of a shell look like headings.
-    hidden = _fence.sub(lambda block: re.sub(r"^#", " ", block[0], flags=re.MULTILINE), guide.text)
-    found = list(_heading.finditer(hidden))
-    ends = [match.start() for match in found[1:]] + [len(hidden)]
+    text = _fence.sub(lambda block: re.sub(r"^#", " ", block[0], flags=re.MULTILINE), guide.text)
+    matches = list(_heading.finditer(text))
+    ends = [match.start() for match in matches[1:]] + [len(text)]
     return [
-        _section(guide, without_marks(match[2]), hidden[match.end() : end])
-        for match, end in zip(found, ends, strict=True)
+        _section(guide, without_marks(match[2]), text[match.end() : end])
+        for match, end in zip(matches, ends, strict=True)
     ]
 
 
@@ -135,11 +135,11 @@ def _excerpt(text: str, words: list[str]) -> SafeString:
     pattern = re.compile("|".join(re.escape(word) for word in words), re.IGNORECASE)
     first = pattern.search(text)
     begin = max(0, (first.start() if first else 0) - _AROUND)
-    shown = text[begin : begin + 3 * _AROUND]
+    excerpt = text[begin : begin + 3 * _AROUND]
     parts = [("…" if begin else "", "")]
     end = 0
-    for found in pattern.finditer(shown):
-        parts.append((shown[end : found.start()], found[0]))
-        end = found.end()
-    parts.append((shown[end:] + ("…" if begin + len(shown) < len(text) else ""), ""))
+    for match in pattern.finditer(excerpt):
+        parts.append((excerpt[end : match.start()], match[0]))
+        end = match.end()
+    parts.append((excerpt[end:] + ("…" if begin + len(excerpt) < len(text) else ""), ""))
     return format_html_join("", "{}<mark>{}</mark>", parts)

@@ -67,8 +67,8 @@ def function_text(app: str, name: str) -> str:
 
 def functions_digest() -> str:
     """Return what this version's functions are known by."""
-    told = [text for files in _files.values() for text in (*map(files.text, files.names), *files.only_for_system)]
-    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
+    texts = [text for files in _files.values() for text in (*map(files.text, files.names), *files.only_for_system)]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def installed_digests(connection: BaseDatabaseWrapper) -> list[str]:
@@ -95,14 +95,14 @@ def install_functions(using: str) -> bool:
     connection, digest = connections[using], functions_digest()
     with transaction.atomic(using=using), connection.cursor() as cursor:
         FUNCTIONS.take(cursor, 0)
-        known = installed_digests(connection)
-        if known and known[-1] == digest:
+        digests = installed_digests(connection)
+        if digests and digests[-1] == digest:
             return False
         for files in _files.values():
             _install(cursor, connection, files)
-        kept = [value for value in known if value != digest][1 - MOST_KEPT :]
+        earlier_digests = [value for value in digests if value != digest][1 - MOST_KEPT :]
         # Digests are hexadecimal.
-        cursor.execute(REMEMBER.format(", ".join(f"'{value}'" for value in (*kept, digest))))
+        cursor.execute(REMEMBER.format(", ".join(f"'{value}'" for value in (*earlier_digests, digest))))
     return True
 
 
@@ -124,13 +124,13 @@ def check_functions(connection: BaseDatabaseWrapper) -> str | None:
     Raises ForeignFunctions where this version's have never been there. Those of a later version serve this one's
     processes too, as during an upgrade.
     """
-    known, digest = installed_digests(connection), functions_digest()
-    if digest not in known:
+    digests, digest = installed_digests(connection), functions_digest()
+    if digest not in digests:
         raise ForeignFunctions(
-            f"The database's functions are {known[-1] if known else 'of a version that kept no digest'}, and this"
+            f"The database's functions are {digests[-1] if digests else 'of a version that kept no digest'}, and this"
             f" version calls {digest}, which has never been installed. Run `python manage.py migrate --database owner`"
             " with this version, then start again."
         )
-    if known[-1] != digest:
-        return f"Another version has installed its functions ({known[-1]}); those of this one are {digest}."
+    if digests[-1] != digest:
+        return f"Another version has installed its functions ({digests[-1]}); those of this one are {digest}."
     return None

@@ -53,12 +53,12 @@ class ConnectionForm(ServiceForm):
         if not text:
             return None
         try:
-            found = json.loads(text)
+            headers = json.loads(text)
         except (ValueError, RecursionError):
             raise forms.ValidationError("This is not JSON.") from None
-        if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
             raise forms.ValidationError("Write a JSON object of texts.")
-        return found
+        return headers
 
     def changes(self) -> ConnectionFields:
         """Return what the service shall write."""
@@ -99,8 +99,8 @@ class ConnectionAdmin(ScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> tuple[str, ...]:
         """Make the fields that the service maintains read-only."""
-        shown = ("stored_key", "stored_headers", "spent", "created_at", "revised_at") if obj is not None else ()
-        return (*super().get_readonly_fields(request, obj), *shown)
+        fields = ("stored_key", "stored_headers", "spent", "created_at", "revised_at") if obj is not None else ()
+        return (*super().get_readonly_fields(request, obj), *fields)
 
     @admin.display(description="Key")
     def key(self, connection: Connection) -> str:

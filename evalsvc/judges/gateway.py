@@ -59,7 +59,7 @@ class AccountGateway:
         usage = Usage(connection, model, prompt_hash=prompt_hash(question))
         until = self._until(settings, connection)
         fetched = await self._fetched_for(question, connection, until)
-        asked = {
+        question_fields = {
             "prompt_id": question.prompt_id,
             "model": model,
             "parameters": {**optional, "max_output_tokens": question.max_output_tokens},
@@ -68,9 +68,9 @@ class AccountGateway:
             "user": question.user,
             "sample_number": sample_number,
             **({"attachments": [attachment.digest for attachment in fetched]} if fetched else {}),
-            **({"weighed": [weighed.name, *weighed.options]} if (weighed := question.weighed) else {}),
+            **({"weighed": [choice.name, *choice.options]} if (choice := question.weighed) else {}),
         }
-        digest = None if settings.get("no_cache") is True else digest_of_question(connection, asked)
+        digest = None if settings.get("no_cache") is True else digest_of_question(connection, question_fields)
         try:
             async with (
                 cache.single_flight(self.account_id, digest, until=until) if digest else nullcontext(Flight()) as flight
@@ -111,11 +111,11 @@ class AccountGateway:
         until = self._until(settings, connection)
         retries = RetryPolicy(connection, limited_as, usage, until=until, patience_seconds=self.patience_seconds)
         try:
-            found = await retries.make(lambda seconds: moderation(connection, text, model=model, seconds=seconds))
+            result = await retries.make(lambda seconds: moderation(connection, text, model=model, seconds=seconds))
         except CallFailed as failed:
             raise as_no_score(failed, usage) from None
-        usage.model = found.model
-        return Moderation(found.flagged, found.categories, usage.provenance(cached=False, repaired=False))
+        usage.model = result.model
+        return Moderation(result.flagged, result.categories, usage.provenance(cached=False, repaired=False))
 
     async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
         """Send a signed request to the account's own server."""
@@ -126,10 +126,10 @@ class AccountGateway:
     ) -> list[Answer | CannotScore]:
         """Return the outcome of each question, in order; sequential execution stops at the first failure."""
         outcomes: dict[int, Answer | CannotScore] = {}
-        left = iter(enumerate(questions))
+        pending = iter(enumerate(questions))
 
         async def work() -> None:
-            for index, question in left:
+            for index, question in pending:
                 try:
                     outcomes[index] = await self.ask(question, settings)
                 except CannotScore as exc:
@@ -159,10 +159,10 @@ class AccountGateway:
 
     def _until(self, settings: Settings, connection: ConnectionFacts) -> float:
         """Return when one question must be done: its own timeout, the connection's, or the score's, what is first."""
-        asked = settings.get("timeout_seconds")
+        timeout = settings.get("timeout_seconds")
         seconds = connection.timeout_seconds
-        if isinstance(asked, int | float) and not isinstance(asked, bool) and asked > 0:
-            seconds = min(seconds, asked)
+        if isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0:
+            seconds = min(seconds, timeout)
         until = min(self.until, time.monotonic() + seconds)
         if until <= time.monotonic():
             raise FailedForNow("timeout", "The time for this score was up before its last question was asked.")
@@ -194,19 +194,19 @@ def _optional(settings: Settings) -> dict[str, JSONValue]:
 
 def _at_no_cost(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of an answer that is given again: nothing was called, and nothing is owed."""
-    counted = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", "usage_estimated")
+    usage_keys = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", "usage_estimated")
     nothing = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "latency_ms": 0.0, "cost": 0.0}
-    used = {name: provenance[name] for name in counted if name in provenance}
-    kept = {name: value for name, value in provenance.items() if name != "usage_estimated"}
-    return {**kept, **nothing, "cached": True, "original_usage": used}
+    used = {name: provenance[name] for name in usage_keys if name in provenance}
+    fields = {name: value for name, value in provenance.items() if name != "usage_estimated"}
+    return {**fields, **nothing, "cached": True, "original_usage": used}
 
 
 def _first_of(failures: Sequence[CannotScore], answers: Sequence[Answer]) -> CannotScore:
     """Return the first failure, which tells what all that failed have used, and what the answered ones have."""
-    told: list[Any] = [used for failed in failures if isinstance(used := (failed.extra or {}).get("judge"), dict)]
+    usages: list[Any] = [used for failed in failures if isinstance(used := (failed.extra or {}).get("judge"), dict)]
     first = failures[0]
-    both = {"judge": {**told[0], **_sum_of(told)}} if len(told) > 1 else {}
-    first.extra = {**(first.extra or {}), **both, "answered": _sum_of([answer.provenance for answer in answers])}
+    judge_extra = {"judge": {**usages[0], **_sum_of(usages)}} if len(usages) > 1 else {}
+    first.extra = {**(first.extra or {}), **judge_extra, "answered": _sum_of([answer.provenance for answer in answers])}
     return first
 
 
@@ -215,5 +215,5 @@ def _sum_of(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         name: sum(part[name] for part in parts) for name in ("calls", "input_tokens", "output_tokens")
     }
     costs = [part["cost"] for part in parts]
-    estimated = {"usage_estimated": True} if any(part.get("usage_estimated") for part in parts) else {}
-    return sums | {"cost": None if None in costs else sum(costs)} | estimated
+    estimate_flag = {"usage_estimated": True} if any(part.get("usage_estimated") for part in parts) else {}
+    return sums | {"cost": None if None in costs else sum(costs)} | estimate_flag

@@ -43,8 +43,8 @@ def get_connection(*, account: Account, id: uuid.UUID) -> Connection:
 def has_connection(*, account: Account, ref: str) -> bool:
     """Return whether the account has a connection with this id or this name, switched on or not."""
     id = parse_connection_id(ref)
-    wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
-    return Connection.objects.filter(wanted, account=account, deleted_at=None).exists()
+    condition = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
+    return Connection.objects.filter(condition, account=account, deleted_at=None).exists()
 
 
 def whom_to_ask(*, account: Account) -> tuple[bool, bool]:
@@ -62,16 +62,16 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     disabled, or that has an unreadable secret.
     """
     id = parse_connection_id(ref)
-    wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
+    condition = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
     with account_scope(account_id):
-        rows = list(Connection.objects.filter(wanted, account_id=account_id, deleted_at=None))
+        rows = list(Connection.objects.filter(condition, account_id=account_id, deleted_at=None))
     if not rows:
         raise UnusableConnection(f"The account has no connection {ref[:100]!r}.")
     # An id wins over a name that looks like one.
-    found = next((row for row in rows if row.id == id), rows[0])
-    if not found.is_enabled:
-        raise UnusableConnection(f"The connection {found.name} is switched off.")
-    return facts_of_connection(found)
+    connection = next((row for row in rows if row.id == id), rows[0])
+    if not connection.is_enabled:
+        raise UnusableConnection(f"The connection {connection.name} is switched off.")
+    return facts_of_connection(connection)
 
 
 def default_connection_facts(*, account_id: int) -> ConnectionFacts:

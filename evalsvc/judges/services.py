@@ -91,7 +91,7 @@ def revise_connection(*, account: Account, connection: Connection, changes: Conn
 def delete_connection(*, account: Account, connection: Connection, now: datetime, actor: str) -> None:
     """Take a connection out of use and forget its secret. Configs that name its id answer `not_configured`."""
     with account_scope(account.pk):
-        gone: dict[str, Any] = {
+        tombstone: dict[str, Any] = {
             "deleted_at": now,
             "secret": None,
             "has_key": False,
@@ -100,7 +100,7 @@ def delete_connection(*, account: Account, connection: Connection, now: datetime
             "is_default": False,
         }
         rows = Connection.objects.filter(account=account, pk=connection.pk, deleted_at=None)
-        if rows.update(is_enabled=False, revised_at=now, **gone) != 1:
+        if rows.update(is_enabled=False, revised_at=now, **tombstone) != 1:
             raise NotFound
         record_audit(account=account, actor=actor, action="connection.deleted", target=connection.name)
         forget_when_committed(account.pk)
@@ -133,8 +133,8 @@ def _reseal_row(model: Any, fields: Sequence[str], id: uuid.UUID) -> int:
         row = model.objects.select_for_update().exclude(secret=None).filter(id=id).first()
         if row is None:
             return 0
-        kept = {name: getattr(row, name) for name in fields}
-        anew = {name: encrypt_anew(bytes(value)) for name, value in kept.items() if value is not None}
+        values = {name: getattr(row, name) for name in fields}
+        anew = {name: encrypt_anew(bytes(value)) for name, value in values.items() if value is not None}
         return int(model.objects.filter(id=id).update(**anew))
 
 
@@ -146,13 +146,13 @@ def _make_room_for_default(connection: Connection) -> None:
 
 def _merged(row: Connection, changes: ConnectionFields) -> Secret:
     try:
-        kept = secret_of(row)
+        current = secret_of(row)
     except UnusableConnection as exc:
         if not all(name in changes for name in SECRET_FIELDS):
             raise Invalid(FieldError("/key", f"{exc.detail} Send `headers` along with `key`.")) from None
-        kept = Secret("", {})
-    key = (changes["key"] or "") if "key" in changes else kept.key
-    return Secret(key, (changes["headers"] or {}) if "headers" in changes else kept.headers)
+        current = Secret("", {})
+    key = (changes["key"] or "") if "key" in changes else current.key
+    return Secret(key, (changes["headers"] or {}) if "headers" in changes else current.headers)
 
 
 def _put_secret(connection: Connection, secret: Secret) -> None:

@@ -29,13 +29,13 @@ def drain_file(environment: Mapping[str, str]) -> Path:
 
     Raises MalformedDrain.
     """
-    named = environment.get("EVALSVC_DRAIN_FILE", "")
-    if not named:
+    configured = environment.get("EVALSVC_DRAIN_FILE", "")
+    if not configured:
         return Path(tempfile.gettempdir()) / f"evalsvc-draining-{environment.get('EVALSVC_PORT') or '8000'}"
-    path = Path(named)
+    path = Path(configured)
     if not path.is_absolute() or not path.parent.is_dir() or path.is_dir():
         raise MalformedDrain(
-            f"{DRAIN_FILE_VARIABLE} must be the absolute path of a file in a folder that exists, not {named!r}."
+            f"{DRAIN_FILE_VARIABLE} must be the absolute path of a file in a folder that exists, not {configured!r}."
         )
     return path
 

@@ -85,12 +85,12 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 def kill_all(processes: Iterable[psutil.Process], *, timeout: float = 10) -> None:
     """SIGKILL these processes and wait until they have ended."""
-    listed = list(processes)
-    for process in listed:
+    targets = list(processes)
+    for process in targets:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     deadline = time.monotonic() + timeout
-    while any(map(is_alive, listed)) and time.monotonic() < deadline:
+    while any(map(is_alive, targets)) and time.monotonic() < deadline:
         time.sleep(0.01)
 
 

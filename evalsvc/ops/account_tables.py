@@ -113,13 +113,13 @@ LAST = (
 
 def count(account_id: int) -> dict[str, int | None]:
     """Return by table how many rows the account has, as far as an index tells; None: too many to count in time."""
-    asked = [
+    conditions = [
         ("evaluations_evaluation", "account_id = %(account)s AND captured"),
         ("evaluations_historyscore", "account_id = %(account)s"),
         *((table.name, table.condition) for table in (*OF_EXPERIMENTS, *TABLES, *LAST[:-2])),
     ]
-    found = {name: _count(name, condition, account_id) for name, condition in asked}
-    return {name: n for name, n in found.items() if n != 0}
+    counts = {name: _count(name, condition, account_id) for name, condition in conditions}
+    return {name: n for name, n in counts.items() if n != 0}
 
 
 def _count(name: str, condition: str, account_id: int) -> int | None:

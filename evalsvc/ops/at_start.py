@@ -21,7 +21,7 @@ def refuse_foreign_functions() -> None:
     """
     connection = connections[APP]
     try:
-        told = check_functions(connection)
+        warning = check_functions(connection)
     except ForeignFunctions as exc:
         raise SystemExit(f"evalsvc does not start. {exc}") from None
     except DatabaseError as exc:
@@ -31,5 +31,5 @@ def refuse_foreign_functions() -> None:
         # Its threads would not be there in a fork.
         connection.close()
         connection.close_pool()  # type: ignore[attr-defined]
-    if told:
-        log.warning("%s", told)
+    if warning:
+        log.warning("%s", warning)

@@ -58,12 +58,12 @@ def functions_are_installed(
     if not databases or APP not in databases:
         return []
     try:
-        told = check_functions(connections[APP])
+        message = check_functions(connections[APP])
     except ForeignFunctions as exc:
         return [Error(str(exc), id="evalsvc.E004")]
     except DatabaseError:
         return []
-    return [Warning(told, id="evalsvc.W004")] if told else []
+    return [Warning(message, id="evalsvc.W004")] if message else []
 
 
 @register(Tags.database)
@@ -74,7 +74,7 @@ def connections_can_be_called(
     if not databases or SYSTEM not in databases:
         return []
     try:
-        stored = list(Connection.objects.using(SYSTEM).order_by("pk").values_list("pk", "account_id", "base_url"))
+        rows = list(Connection.objects.using(SYSTEM).order_by("pk").values_list("pk", "account_id", "base_url"))
     except DatabaseError:
         return []
     return [
@@ -84,7 +84,7 @@ def connections_can_be_called(
             "the account's people.",
             id="evalsvc.W005",
         )
-        for pk, account_id, base_url in stored
+        for pk, account_id, base_url in rows
         if (why := why_not_called(base_url))
     ]
 

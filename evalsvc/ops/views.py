@@ -96,10 +96,10 @@ def broker_answers() -> bool:
 def workers_answer() -> dict[str, bool | None]:
     """Return whether the workers of each queue, and the clock, are running; None for each if Redis does not answer."""
     try:
-        found = alive.alive()
+        n_alive = alive.alive()
     except RedisError:
         return dict.fromkeys(alive.PARTS)
-    return {part: found[part] > 0 for part in alive.PARTS}
+    return {part: n_alive[part] > 0 for part in alive.PARTS}
 
 
 @require_safe

@@ -91,12 +91,12 @@ class Wires:
     def _drop_old(self) -> None:
         """Close connections that have been idle for too long: servers expect clients to release them."""
         self._is_watched, now = False, time.monotonic()
-        for origin, found in list(self._idle.items()):
-            for wire in [wire for wire in found if not wire.is_fresh or now - wire.idle_since >= IDLE_SECONDS]:
-                found.remove(wire)
+        for origin, idle_wires in list(self._idle.items()):
+            for wire in [wire for wire in idle_wires if not wire.is_fresh or now - wire.idle_since >= IDLE_SECONDS]:
+                idle_wires.remove(wire)
                 self._n_idle -= 1
                 wire.abort()
-            if not found:
+            if not idle_wires:
                 del self._idle[origin]
         self._watch()
 
@@ -127,15 +127,15 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Wires] = WeakKeyDictiona
 def wires() -> Wires:
     """Return the running loop's connections."""
     loop = asyncio.get_running_loop()
-    found = _of_loops.get(loop)
-    if found is None:
-        found = _of_loops[loop] = Wires()
-    return found
+    loop_wires = _of_loops.get(loop)
+    if loop_wires is None:
+        loop_wires = _of_loops[loop] = Wires()
+    return loop_wires
 
 
 async def close() -> None:
     """Close the running loop's connections: the last thing before it ends."""
-    if (found := _of_loops.pop(asyncio.get_running_loop(), None)) is not None:
-        found.close()
+    if (loop_wires := _of_loops.pop(asyncio.get_running_loop(), None)) is not None:
+        loop_wires.close()
     # The sockets are closed by callbacks.
     await asyncio.sleep(0)

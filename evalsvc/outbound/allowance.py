@@ -40,10 +40,10 @@ class Allowance:
 
     def seconds(self) -> float:
         """Return the seconds that are left; raises OutboundFailed `timeout` when there are none."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
             raise OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.")
-        return left
+        return remaining
 
     def head(self, status: int, headers: RawHeaders) -> None:
         """Show the caller an answer's head before its body is read; the caller may raise OutboundFailed."""

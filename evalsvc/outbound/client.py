@@ -106,9 +106,9 @@ def _written(
         "accept": "application/json",
         "content-type": "application/json",
     }
-    wanted = base | {name.lower(): value for name, value in (headers or {}).items()}
-    wanted["content-length"] = str(len(content))
-    return parts, [(name.encode(), value.encode()) for name, value in wanted.items()], content
+    request_headers = base | {name.lower(): value for name, value in (headers or {}).items()}
+    request_headers["content-length"] = str(len(content))
+    return parts, [(name.encode(), value.encode()) for name, value in request_headers.items()], content
 
 
 def _read(call: Counted, status: int, headers: RawHeaders, body: bytes) -> Answer:

@@ -41,10 +41,12 @@ class Letter:
         length = [(b"Content-Length", str(len(content)).encode())] if content or method == "POST" else []
         headers = [*self.headers, *length]
         with Counted() as call:
-            status, found, body = await wires().send(method, self.origin, target, headers=headers, content=content)
+            status, response_headers, body = await wires().send(
+                method, self.origin, target, headers=headers, content=content
+            )
             call.status = status
-        kept = [(name, value) for name, value in found if name.lower() != b"set-cookie"]
-        return httpx2.Response(status, headers=kept, content=body, request=self.bare)
+        returned_headers = [(name, value) for name, value in response_headers if name.lower() != b"set-cookie"]
+        return httpx2.Response(status, headers=returned_headers, content=body, request=self.bare)
 
 
 def letter_of(request: httpx2.Request) -> Letter:

@@ -29,7 +29,7 @@ class GuardedAdapter(BaseAdapter):
         try:
             with Counted() as call, Allowance(seconds=SECONDS, max_bytes=MAX_BYTES):
                 check_url(url)
-                status, found, body = transport().send(
+                status, response_headers, body = transport().send(
                     request.method or "GET", url, headers=_headers(request), content=_content(request)
                 )
                 call.status = status
@@ -37,7 +37,7 @@ class GuardedAdapter(BaseAdapter):
             raise requests.ConnectionError(exc.detail, request=request) from None
         response = requests.Response()
         response.status_code, response.url, response.request = status, url, request
-        response.headers = CaseInsensitiveDict(lower_named(found))
+        response.headers = CaseInsensitiveDict(lower_named(response_headers))
         response._content = body
         return response
 
@@ -62,11 +62,11 @@ class GuardedSession(requests.Session):
 
 
 def _headers(request: requests.PreparedRequest) -> list[tuple[bytes, bytes]]:
-    named = {
+    headers = {
         "host": urlsplit(request.url or "").netloc,
         **{name.lower(): value for name, value in request.headers.items()},
     }
-    return [(_bytes(name), _bytes(value)) for name, value in named.items()]
+    return [(_bytes(name), _bytes(value)) for name, value in headers.items()]
 
 
 def _content(request: requests.PreparedRequest) -> bytes:

@@ -127,23 +127,23 @@ async def addresses_found(host: str, port: int, *, plain: bool) -> list[str]:
 
 
 def _checked(addresses: Sequence[str], port: int, *, plain: bool) -> list[str]:
-    found = [ip_address(text.partition("%")[0]) for text in addresses]
-    misfits = [_misfit(address, port, plain=plain) for address in found]
+    candidates = [ip_address(text.partition("%")[0]) for text in addresses]
+    misfits = [_misfit(address, port, plain=plain) for address in candidates]
     if None not in misfits:
         raise _refusal(misfits)
-    return [str(address) for address, misfit in zip(found, misfits, strict=True) if misfit is None]
+    return [str(address) for address, misfit in zip(candidates, misfits, strict=True) if misfit is None]
 
 
 def _refusal(misfits: Sequence[str | None]) -> OutboundFailed:
     # The message names neither the address nor its kind, so that it cannot be used to map the operator's network.
-    told = next((misfit for misfit in misfits if misfit not in (None, NOT_CALLED)), NOT_CALLED)
-    return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, told or NOT_CALLED)
+    reason = next((misfit for misfit in misfits if misfit not in (None, NOT_CALLED)), NOT_CALLED)
+    return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, reason or NOT_CALLED)
 
 
 def resolve_host(host: str, port: int) -> list[str]:
     """Resolve a host with the resolver of this machine, and return each address once."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def literal(host: str) -> list[str]:
@@ -164,14 +164,14 @@ def _look_up(host: str, port: int, timeout: float) -> list[str]:
 async def _look_up_async(host: str, port: int) -> list[str]:
     """Resolve a name once for all tasks of this loop that need it at the same time."""
     key = (asyncio.get_running_loop(), host, port)
-    asked = _running_lookups.get(key)
-    if asked is None:
-        asked = _running_lookups[key] = asyncio.wrap_future(_start_look_up(host, port))
-        asked.add_done_callback(lambda _: _running_lookups.pop(key, None))
+    lookup = _running_lookups.get(key)
+    if lookup is None:
+        lookup = _running_lookups[key] = asyncio.wrap_future(_start_look_up(host, port))
+        lookup.add_done_callback(lambda _: _running_lookups.pop(key, None))
         # Every waiting task might be cancelled before the resolver fails; asyncio would log the exception as never
         # retrieved.
-        asked.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return await asyncio.shield(asked)
+        lookup.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return await asyncio.shield(lookup)
 
 
 def _start_look_up(host: str, port: int) -> Future[list[str]]:

@@ -36,11 +36,11 @@ class GuardedStream(httpcore2.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send everything."""
-        allowance, rest = current_allowance(), memoryview(buffer)
+        allowance, remaining = current_allowance(), memoryview(buffer)
         try:
-            while rest:
+            while remaining:
                 self._sock.settimeout(allowance.seconds())
-                rest = rest[self._sock.send(rest) :]
+                remaining = remaining[self._sock.send(remaining) :]
         except OSError as exc:
             raise failure(exc) from None
 

@@ -28,14 +28,14 @@ READY_SECONDS = 300
 
 def main() -> None:
     """Fork the parts once the database is ready, and supervise them until the process is stopped."""
-    site, wanted = _read_arguments()
+    site, part_names = _read_arguments()
     with Supervisor(site.home / "logs", report=_reporter(site)) as supervisor:
         try:
             import_service()
-            if wanted & {worker_name(queue) for queue in QUEUES_WITH_MODELS}:
+            if part_names & {worker_name(queue) for queue in QUEUES_WITH_MODELS}:
                 load_models()
             _wait_for(go_file(site.home), supervisor)
-            _run(site, wanted, supervisor)
+            _run(site, part_names, supervisor)
         except StopRequested:
             return
         except ServiceFailed as failure:

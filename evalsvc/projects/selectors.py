@@ -34,10 +34,10 @@ def find_named_project(*, account_id: int, name: str) -> Project | None:
     earlier releases stored names as sent.
     """
     spelled = spell_name(name)
-    kept = Func(F("name"), template="normalize(%(expressions)s, NFC)", output_field=CharField())
-    rows = Project.objects.filter(account_id=account_id).annotate(spelled=kept)
-    found = rows.filter(Q(spelled=spelled) | Q(name=name))
-    return min(found, key=lambda row: (row.name != spelled, row.name != name, row.created_at), default=None)
+    normalized = Func(F("name"), template="normalize(%(expressions)s, NFC)", output_field=CharField())
+    rows = Project.objects.filter(account_id=account_id).annotate(spelled=normalized)
+    candidates = rows.filter(Q(spelled=spelled) | Q(name=name))
+    return min(candidates, key=lambda row: (row.name != spelled, row.name != name, row.created_at), default=None)
 
 
 def get_project(*, account: Account, id: uuid.UUID, lock: bool = False) -> Project:
@@ -67,18 +67,18 @@ def list_places(*, account: Account, most: int) -> tuple[list[tuple[str, str]], 
     columns = ("kind", "key", "name")
     # UNION ALL preserves the order of each half: it neither sorts nor removes duplicates.
     rows = projects.values_list(*columns)[:most].union(apps.values_list(*columns)[:most], all=True)
-    found = [(str(kind), str(key), str(name)) for kind, key, name in rows]
-    return [(key, name) for kind, key, name in found if kind == "project"], [
-        name for kind, _, name in found if kind == "app"
+    places = [(str(kind), str(key), str(name)) for kind, key, name in rows]
+    return [(key, name) for kind, key, name in places if kind == "project"], [
+        name for kind, _, name in places if kind == "app"
     ]
 
 
 def list_project_uses(*, project: Project) -> list[str]:
     """List what still belongs to a project, each kind as `2 experiments`."""
-    found = []
+    descriptions = []
     for field in Project._meta.get_fields(include_hidden=True):
         if isinstance(field, ForeignObjectRel):
             meta = field.related_model._meta
             if n := field.related_model._default_manager.filter(**{field.field.name: project}).count():
-                found.append(f"{n} {meta.verbose_name if n == 1 else meta.verbose_name_plural}")
-    return found + [text for use in uses if (text := use(project))]
+                descriptions.append(f"{n} {meta.verbose_name if n == 1 else meta.verbose_name_plural}")
+    return descriptions + [text for use in uses if (text := use(project))]

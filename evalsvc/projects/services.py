@@ -121,9 +121,9 @@ def remember_app(account_id: int, name: str) -> None:
 
 def remember_project(account_id: int, name: str, *, epoch: str | None = None) -> uuid.UUID:
     """Return the id of the named project, making it if it is new."""
-    known = _known_projects.get((account_id, name), epoch)
-    if known is not None:
-        return known
+    project_id = _known_projects.get((account_id, name), epoch)
+    if project_id is not None:
+        return project_id
     with account_scope(account_id):
         project, _ = _named_project(account_id, name, "/project_name")
         until = _known_projects.end()
@@ -144,8 +144,8 @@ def create_project(*, account: Account, name: str, actor: str) -> Project:
 def _named_project(account_id: int, name: str, pointer: str, **made: str) -> tuple[Project, bool]:
     """Return the project that a name means and whether it is new. Raises Invalid for a new name that cannot be."""
     if not is_plain_name(name):
-        if (found := find_named_project(account_id=account_id, name=name)) is not None:
-            return found, False
+        if (existing := find_named_project(account_id=account_id, name=name)) is not None:
+            return existing, False
         name = clean_name(name, pointer)
     return Project.objects.get_or_create(account_id=account_id, name=name, defaults=made)
 
@@ -181,14 +181,15 @@ def hold_project(account_id: int, *, id: uuid.UUID | None, name: str) -> uuid.UU
     None if the id does not exist in the account.
     """
     while True:
-        wanted = id or remember_project(account_id, name)
+        project_id = id or remember_project(account_id, name)
         with connections[current_role()].cursor() as cursor:
             # KEY SHARE blocks deletion, but not other KEY SHARE locks. The ORM does not support it.
             cursor.execute(
-                "SELECT 1 FROM projects_project WHERE account_id = %s AND id = %s FOR KEY SHARE", [account_id, wanted]
+                "SELECT 1 FROM projects_project WHERE account_id = %s AND id = %s FOR KEY SHARE",
+                [account_id, project_id],
             )
             if cursor.fetchone():
-                return wanted
+                return project_id
         if id is not None:
             return None
 

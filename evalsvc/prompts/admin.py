@@ -65,8 +65,10 @@ class PromptRevisionAdmin(ScopedAdmin):
     def label_evidence(self, row: PromptRevision) -> str:
         """Return which experiments its labels were given by."""
         labels = sorted(row.labels.all(), key=lambda label: label.name)
-        said = [(label.name, in_words(evidence_from(label.evidence))) for label in labels if label.evidence is not None]
-        return format_html_join("", '<div dir="auto">{}: {}</div>', said) or "-"
+        entries = [
+            (label.name, in_words(evidence_from(label.evidence))) for label in labels if label.evidence is not None
+        ]
+        return format_html_join("", '<div dir="auto">{}: {}</div>', entries) or "-"
 
     @admin.display(description="Text")
     def beginning(self, row: PromptRevision) -> str:

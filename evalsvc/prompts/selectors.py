@@ -29,14 +29,14 @@ class PromptFilters:
 
     def conditions(self, prefix: str = "") -> dict[str, Any]:
         """Return the conditions on a prompt, or on what has one under `prefix`."""
-        asked = {
+        lookups = {
             "project_id": self.project_id,
             "project__name__in": None if self.project_name is None else spellings_of(self.project_name),
             "id": self.prompt_id,
             "name__in": None if self.name is None else spellings_of(self.name),
             "name__startswith": self.name_startswith,
         }
-        return {prefix + name: value for name, value in asked.items() if value is not None}
+        return {prefix + name: value for name, value in lookups.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class RevisionFilters:
 
     def conditions(self) -> dict[str, Any]:
         """Return the conditions on a revision."""
-        asked = {
+        lookups = {
             "id": self.id,
             "number": self.number,
             "labels__name": self.label,
             "body_sha256__startswith": None if self.body_sha256 is None else self.body_sha256.lower(),
             "number__exact": F("prompt__n_revisions") if self.latest_only else None,
         }
-        return {name: value for name, value in asked.items() if value is not None}
+        return {name: value for name, value in lookups.items() if value is not None}
 
 
 def list_prompts(*, account: Account, filters: PromptFilters) -> QuerySet[Prompt]:
@@ -88,10 +88,10 @@ def page_of_revisions(rows: QuerySet[PromptRevision], *, limit: int, offset: int
     """Return a page; fewer than `limit` where the texts of the answer would grow too large, yet always one."""
     sizes = rows.annotate(n_characters=Length("body")).values_list("id", "n_characters")[offset : offset + limit]
     ids: list[uuid.UUID] = []
-    left = MAX_ANSWER_CHARACTERS
+    remaining = MAX_ANSWER_CHARACTERS
     for id, size in sizes:
-        left -= size
-        if ids and left < 0:
+        remaining -= size
+        if ids and remaining < 0:
             break
         ids.append(id)
     return list(rows.filter(id__in=ids)) if ids else []

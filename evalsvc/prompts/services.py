@@ -105,9 +105,9 @@ def describe_prompt(
 def set_prompt_labels(*, account: Account, revision: PromptRevision, labels: Collection[str], actor: str) -> None:
     """Put labels on a revision; those that another revision of the prompt had move here, and what they rest on ends."""
     with account_scope(account.pk):
-        held = _hold_labels(account, revision, labels, "/labels")
-        moved = set(labels) - {name for name, row in held.items() if row.revision_id == revision.pk}
-        _put_labels(account, revision, {name: None for name in moved})
+        existing = _hold_labels(account, revision, labels, "/labels")
+        labels_to_move = set(labels) - {name for name, row in existing.items() if row.revision_id == revision.pk}
+        _put_labels(account, revision, {name: None for name in labels_to_move})
         _note_labels(account, revision, "prompt.labelled", labels, actor)
 
 
@@ -118,11 +118,11 @@ def set_label_with_evidence(
 
     Repeating it changes nothing: the first author is retained. Requires the account's scope.
     """
-    held = _hold_labels(account, revision, [label], "/label").get(label)
-    if held is not None and held.revision_id == revision.pk and held.evidence is not None:
-        kept = evidence_from(held.evidence)
-        if kept.says_as(evidence):
-            return kept
+    existing = _hold_labels(account, revision, [label], "/label").get(label)
+    if existing is not None and existing.revision_id == revision.pk and existing.evidence is not None:
+        current = evidence_from(existing.evidence)
+        if current.says_as(evidence):
+            return current
     _put_labels(account, revision, {label: evidence})
     _note_labels(account, revision, "prompt.labelled", [label], actor, experiment=evidence.experiment_id)
     return evidence
@@ -133,10 +133,10 @@ def _hold_labels(
 ) -> dict[str, PromptLabel]:
     # The lock makes the limit exact, and serializes concurrent calls that set the same labels.
     prompt = get_prompt(account=account, id=revision.prompt_id, lock=True)
-    held = {row.name: row for row in PromptLabel.objects.filter(account=account, prompt=prompt)}
-    if len(held.keys() | set(labels)) > MAX_LABELS:
+    existing = {row.name: row for row in PromptLabel.objects.filter(account=account, prompt=prompt)}
+    if len(existing.keys() | set(labels)) > MAX_LABELS:
         raise Invalid(FieldError(pointer, f"A prompt has at most {MAX_LABELS} labels."))
-    return held
+    return existing
 
 
 def _put_labels(account: Account, revision: PromptRevision, labels: Mapping[str, LabelEvidence | None]) -> None:
@@ -168,13 +168,13 @@ def delete_prompts(*, account: Account, id: uuid.UUID | None, project_id: uuid.U
     """Delete a prompt, or all of a project, with their revisions. Raises `filter_required` for neither."""
     if id is None and project_id is None:
         raise Problem("Send `prompt_id`, or `project_id` for all prompts of a project.", code="filter_required")
-    asked: dict[str, uuid.UUID] = {}
+    conditions: dict[str, uuid.UUID] = {}
     with account_scope(account.pk):
         if project_id is not None:
-            asked["project_id"] = get_project(account=account, id=project_id).pk
+            conditions["project_id"] = get_project(account=account, id=project_id).pk
         if id is not None:
-            asked["pk"] = id
-        rows = Prompt.objects.filter(account=account, **asked)
+            conditions["pk"] = id
+        rows = Prompt.objects.filter(account=account, **conditions)
         names = list(rows.values_list("name", flat=True))
         if id is not None and not names:
             raise NotFound
@@ -203,17 +203,17 @@ def _named(
     account: Account, project_id: uuid.UUID, name: str, description: str | None, *, only_new: bool, actor: str
 ) -> Prompt:
     rows = Prompt.objects.filter(account=account)
-    kept = set(rows.filter(project_id=project_id, name__in=spellings_of(name)).values_list("name", flat=True))
-    if not kept and rows.count() >= MAX_PROMPTS:
+    existing_names = set(rows.filter(project_id=project_id, name__in=spellings_of(name)).values_list("name", flat=True))
+    if not existing_names and rows.count() >= MAX_PROMPTS:
         raise Invalid(FieldError("", f"An account has at most {MAX_PROMPTS} prompts."))
     # A prompt that an earlier release stored in another spelling is still the same prompt.
-    name = name if kept == {name} else clean_name(name, "/prompt_name")
-    prompt, made = Prompt.objects.get_or_create(
+    name = name if existing_names == {name} else clean_name(name, "/prompt_name")
+    prompt, created = Prompt.objects.get_or_create(
         account=account, project_id=project_id, name=name, defaults={"description": description}
     )
-    if only_new and not made:
+    if only_new and not created:
         raise _taken("/prompt_name", name)
-    if made:
+    if created:
         record_audit(account=account, actor=actor, action="prompt.created", target=name)
     return get_prompt(account=account, id=prompt.pk, lock=True)
 
@@ -237,5 +237,5 @@ def _note_labels(
     experiment: str | None = None,
 ) -> None:
     target = f"{revision.prompt.name}:{revision.number}"
-    named = ", ".join(sorted(labels))[:500]
-    record_audit(account=account, actor=actor, action=action, target=target, labels=named, experiment=experiment)
+    names = ", ".join(sorted(labels))[:500]
+    record_audit(account=account, actor=actor, action=action, target=target, labels=names, experiment=experiment)

@@ -67,16 +67,16 @@ def _leaderboard(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"## Leaderboard: {markdown_text(name)}\n"
     rows = []
     for config in ranked(report):
-        shown, versus = config["metrics"][name], config["versus_leader"]
+        result, versus = config["metrics"][name], config["versus_leader"]
         difference = f"{number_text(versus['delta'])} {interval_text(versus)}" if versus else NOTHING
         rows.append(
             [
                 markdown_text(config["name"]),
-                number_text(shown["value"]),
-                interval_text(shown),
-                shown["covers"] or NOTHING,
-                number_text(shown["n"]),
-                number_text(shown["n_error"]),
+                number_text(result["value"]),
+                interval_text(result),
+                result["covers"] or NOTHING,
+                number_text(result["n"]),
+                number_text(result["n_error"]),
                 difference,
                 word_of(versus),
                 config["state"],
@@ -104,15 +104,15 @@ def _metrics(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _components(report: Mapping[str, Any]) -> Iterator[str]:
-    found = component_rows(report)
-    if found:
+    components = component_rows(report)
+    if components:
         yield "## By component\n"
         rows = [
             [
                 *(markdown_text(row.config), markdown_text(row.component), markdown_text(row.metric), row.mode),
                 *(number_text(row.shown["value"]), interval_text(row.shown), number_text(row.shown["n"])),
             ]
-            for row in found
+            for row in components
         ]
         yield from markdown_table(["config", "component", "metric", "mode", "value", "interval", "n"], rows)
 
@@ -171,10 +171,10 @@ def _sweep(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _measured(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [
-        [markdown_text(config["name"]), what.replace("_", "\\_"), number_text(found["n"])]
-        + [f"{number_text(quantile['value'])} {interval_text(quantile)}" for quantile in found["quantiles"]]
+        [markdown_text(config["name"]), what.replace("_", "\\_"), number_text(measurement["n"])]
+        + [f"{number_text(quantile['value'])} {interval_text(quantile)}" for quantile in measurement["quantiles"]]
         for config in ranked(report)
-        for what, found in report["measured"].get(config["id"], {}).items()
+        for what, measurement in report["measured"].get(config["id"], {}).items()
     ]
     if rows:
         yield "## Latency and cost\n"

@@ -90,16 +90,16 @@ def leading_sentence(summary: Mapping[str, Any]) -> str:
     """Return one sentence about the leader by the primary metric, with its uncertainty."""
     if summary["leader"] is None:
         return "No config leads yet."
-    shown = summary["estimate"]
-    settled = {
+    estimate = summary["estimate"]
+    conclusion = {
         True: "It is better on new data than every other config.",
         False: "Whether it is better than every other config on new data is not settled.",
         None: "There is no other config to be better than.",
     }[summary["leader_settled"]]
     return (
-        f"{summary['leader']} leads with {summary['primary_metric']} {number_text(shown['value'])}, "
-        f"{interval_text(shown)} at {level_text(shown['level'])} for {shown['covers'] or 'no statement'} "
-        f"(n = {number_text(shown['n'])}). {settled}"
+        f"{summary['leader']} leads with {summary['primary_metric']} {number_text(estimate['value'])}, "
+        f"{interval_text(estimate)} at {level_text(estimate['level'])} for {estimate['covers'] or 'no statement'} "
+        f"(n = {number_text(estimate['n'])}). {conclusion}"
     )
 
 
@@ -157,11 +157,11 @@ class ComponentRow:
 def component_rows(report: Mapping[str, Any]) -> list[ComponentRow]:
     """Return the metrics by component, with the modes of a metric in consecutive rows."""
     rows = [
-        ComponentRow(config["name"], component, mode, metric, shown)
+        ComponentRow(config["name"], component, mode, metric, result)
         for config in ranked(report)
         for component, modes in config["by_component"].items()
         for mode, metrics in modes.items()
-        for metric, shown in metrics.items()
+        for metric, result in metrics.items()
     ]
     places = {config["name"]: i for i, config in enumerate(ranked(report))}
     return sorted(rows, key=lambda row: (places[row.config], row.component, row.metric, row.mode))
@@ -169,8 +169,8 @@ def component_rows(report: Mapping[str, Any]) -> list[ComponentRow]:
 
 def slice_name(row: Mapping[str, Any]) -> str:
     """Return the values that make a slice."""
-    named = ", ".join(f"{name} {text_of(value)}" for name, value in row["values"].items())
-    return f"{named} (all others)" if row["is_rest"] else named
+    values = ", ".join(f"{name} {text_of(value)}" for name, value in row["values"].items())
+    return f"{values} (all others)" if row["is_rest"] else values
 
 
 def together_words(slices: Mapping[str, Any]) -> str:
@@ -186,12 +186,12 @@ def gap_rows(components: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 
 def bottleneck_sentence(config: Mapping[str, Any]) -> str:
     """Return one sentence about the bottleneck of a config, or why none is named."""
-    found = config["bottleneck"]
-    if found is None:
+    bottleneck = config["bottleneck"]
+    if bottleneck is None:
         return f"{config['name']}: {NO_BOTTLENECK.get(config['reason'] or '', 'no component is named.')}"
-    names = ", ".join(found["components"])
-    gain = f"{number_text(found['gain'])} {interval_text(found)}"
-    return f"{config['name']}: {names} holds it back most. Perfect output of it gains {found['metric']} {gain}."
+    names = ", ".join(bottleneck["components"])
+    gain = f"{number_text(bottleneck['gain'])} {interval_text(bottleneck)}"
+    return f"{config['name']}: {names} holds it back most. Perfect output of it gains {bottleneck['metric']} {gain}."
 
 
 def rank_range(place: Mapping[str, Any]) -> str:
@@ -205,9 +205,9 @@ def comparison_sentence(one: Mapping[str, Any]) -> str:
     head, ranking = one["comparison"], one["ranking"]
     judge = head.judge
     by = judge.metric or judge.evaluator or judge.connection or "people"
-    told = [f"{head.state}, design {head.design}, judged by {by}: {number_text(ranking['n_judgements'])} judgements"]
-    told += [f"{number_text(n)} {what}" for n, what in ((head.n_ties, "ties"), (head.n_errors, "errors")) if n]
+    clauses = [f"{head.state}, design {head.design}, judged by {by}: {number_text(ranking['n_judgements'])} judgements"]
+    clauses += [f"{number_text(n)} {what}" for n, what in ((head.n_ties, "ties"), (head.n_errors, "errors")) if n]
     if head.n_flips:
-        told.append(f"{number_text(head.n_flips)} in which both orders disagree")
+        clauses.append(f"{number_text(head.n_flips)} in which both orders disagree")
     notes = [RANKING_NOTES.get(note, note) for note in ranking["notes"]]
-    return " ".join([f"{', '.join(told).capitalize()}.", *notes])
+    return " ".join([f"{', '.join(clauses).capitalize()}.", *notes])

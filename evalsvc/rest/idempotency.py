@@ -167,9 +167,9 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: floa
 
 def values_of(seal: Seal, token: uuid.UUID) -> dict[str, Any]:
     """Return the parameters of the statements that claim a key."""
-    found = {"key": seal.key, "fingerprint": seal.fingerprint}
+    digests = {"key": seal.key, "fingerprint": seal.fingerprint}
     plain = {"plain_key": seal.plain_key, "plain_fingerprint": seal.plain_fingerprint}
-    return {"account": seal.account_id, "claim": token, **found, **plain}
+    return {"account": seal.account_id, "claim": token, **digests, **plain}
 
 
 def replay_of(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
@@ -177,8 +177,8 @@ def replay_of(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
     if row is None:
         # Released between the two statements, so the next try can claim the key.
         raise in_progress(1)
-    stored, status, body, headers, resource_id, seconds = row
-    if not seal.knows(bytes(stored)):
+    stored_fingerprint, status, body, headers, resource_id, seconds = row
+    if not seal.knows(bytes(stored_fingerprint)):
         raise Problem(f"This {HEADER} was used for a request with another body.", code="idempotency_key_reused")
     if status is not None:
         return Replay(_replayed(status, opened(seal, bytes(body)), headers))

@@ -200,8 +200,8 @@ def _held(account_id: int, key: str, fingerprint: bytes, kept_hours: float, *, a
     values = values_of(seal, token) | {"lease": LEASE_SECONDS}
     with account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(HOLD, values | {"kept": kept_hours, "anew": anew})
-        if held := cursor.fetchone():
-            since, is_known = held
+        if lease_row := cursor.fetchone():
+            since, is_known = lease_row
             return RowsClaim(seal, token, since, is_known and not anew)
         cursor.execute(EXISTING, values)
         row = cursor.fetchone()

@@ -54,5 +54,5 @@ class SentForm:
     def _run(self, sql: str, **values: str) -> tuple[object, ...] | None:
         with connections[current_role()].cursor() as cursor:
             cursor.execute(sql, {"account": self.account_id, "key": f"{MADE_PREFIX}form {self.digest}", **values})
-            found: tuple[object, ...] | None = cursor.fetchone() if cursor.description else None
-        return found
+            row: tuple[object, ...] | None = cursor.fetchone() if cursor.description else None
+        return row

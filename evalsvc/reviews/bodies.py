@@ -49,10 +49,10 @@ class ReviewItemsIn(serializers.Serializer[Any]):
         """Refuse none and two."""
         if len(attrs) != 1:
             raise serializers.ValidationError("Send one of `outputs`, `pairs`, `evaluations` and `spans`.")
-        ((name, asked),) = attrs.items()
-        if "experiment_id" in asked:
-            asked = {**asked, "experiment_id": int(asked["experiment_id"])}
-        return {name: asked}
+        ((name, options),) = attrs.items()
+        if "experiment_id" in options:
+            options = {**options, "experiment_id": int(options["experiment_id"])}
+        return {name: options}
 
 
 class ReviewSampleIn(serializers.Serializer[Any]):

@@ -99,15 +99,15 @@ def _of_output(
     examples: Mapping[Any, Example],
     scores: Mapping[tuple[int, int], Sequence[ShownScore]],
 ) -> Content:
-    wanted = [item.subject_id] if review.kind == Kind.OUTPUT else [item.subject_id, item.other_id]
-    found = [outputs[id] for id in wanted if id in outputs]
-    if len(found) < len(wanted):
+    output_ids = [item.subject_id] if review.kind == Kind.OUTPUT else [item.subject_id, item.other_id]
+    rows = [outputs[id] for id in output_ids if id in outputs]
+    if len(rows) < len(output_ids):
         return Content()
-    first = found[0]
+    first = rows[0]
     example = examples.get(first.example_id)
-    shown = [ShownText(answer_of(row), row.config_id, scores.get((row.config_id, row.pos), ())) for row in found]
+    texts = [ShownText(answer_of(row), row.config_id, scores.get((row.config_id, row.pos), ())) for row in rows]
     return Content(
-        shown,
+        texts,
         input=_optional(example.input) if example else None,
         expected=_optional(example.expected) if example and review.show_expected else None,
         contexts=[readable_text(context) for context in (example.contexts or [])] if example else (),
@@ -127,17 +127,17 @@ def answer_of(row: Output) -> str:
 def _scores(account: Account, outputs: Sequence[Output]) -> dict[tuple[int, int], list[ShownScore]]:
     configs, places = {row.config_id for row in outputs}, {row.pos for row in outputs}
     rows = Score.objects.filter(account=account, config_id__in=configs, pos__in=places, error_code=None)
-    found: dict[tuple[int, int], list[ShownScore]] = {}
+    scores: dict[tuple[int, int], list[ShownScore]] = {}
     for row in rows.order_by("metric"):
-        shown = ShownScore(row.metric, row.value, row.passed, row.explanation)
-        found.setdefault((row.config_id, row.pos), []).append(shown)
-    return found
+        score = ShownScore(row.metric, row.value, row.passed, row.explanation)
+        scores.setdefault((row.config_id, row.pos), []).append(score)
+    return scores
 
 
 def _of_evaluations(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
     rows = Evaluation.objects.filter(account=account, captured=True, id__in=[item.subject_id for item in items])
-    found = {row.pk: row for row in rows.select_related("request")}
-    return {item.pk: _of_evaluation(review, found.get(item.subject_id)) for item in items}
+    evaluations = {row.pk: row for row in rows.select_related("request")}
+    return {item.pk: _of_evaluation(review, evaluations.get(item.subject_id)) for item in items}
 
 
 def _of_evaluation(review: Review, row: Evaluation | None) -> Content:
@@ -156,8 +156,8 @@ def _of_evaluation(review: Review, row: Evaluation | None) -> Content:
 
 
 def _of_spans(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
-    found = Span.objects.filter(account=account, id__in=[item.subject_id for item in items]).in_bulk()
-    return {item.pk: _of_span(found.get(item.subject_id)) for item in items}
+    spans = Span.objects.filter(account=account, id__in=[item.subject_id for item in items]).in_bulk()
+    return {item.pk: _of_span(spans.get(item.subject_id)) for item in items}
 
 
 def _of_span(row: Span | None) -> Content:
@@ -168,7 +168,7 @@ def _of_span(row: Span | None) -> Content:
         side: next((readable_text(attributes[name]) for name in names if name in attributes), None)
         for side, names in SPAN_TEXTS.items()
     }
-    shown = (
+    output = (
         texts["output"] if texts["output"] is not None else readable_text({"name": row.name, "attributes": attributes})
     )
-    return Content([ShownText(shown)], input=texts["input"], label_of=("span", row.span_id))
+    return Content([ShownText(output)], input=texts["input"], label_of=("span", row.span_id))

@@ -69,14 +69,14 @@ def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, 
 
     Each question must be answered once. A criteria is identified by its id or its name.
     """
-    known = {str(review_question.id): review_question for review_question in questions} | {
+    questions_by_key = {str(review_question.id): review_question for review_question in questions} | {
         review_question.name: review_question for review_question in questions
     }
-    said: dict[str, Any] = {}
+    values_by_question: dict[str, Any] = {}
     errors: list[FieldError] = []
     for i, answer in enumerate(given):
-        question = known.get(answer["criteria"])
-        if question is None or str(question.id) in said:
+        question = questions_by_key.get(answer["criteria"])
+        if question is None or str(question.id) in values_by_question:
             detail = "The review does not ask this." if question is None else "This is answered twice."
             errors.append(FieldError(f"/answers/{i}/criteria", detail))
             continue
@@ -87,13 +87,15 @@ def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, 
             value_of(question, values)
         except Invalid as problem:
             errors += [FieldError(f"/answers/{i}{error.pointer}", error.detail) for error in problem.errors]
-        said[str(question.id)] = values
-    missing = [review_question.name for review_question in questions if str(review_question.id) not in said]
+        values_by_question[str(question.id)] = values
+    missing = [
+        review_question.name for review_question in questions if str(review_question.id) not in values_by_question
+    ]
     if missing and not errors:
         errors.append(FieldError("/answers", f"Not answered: {', '.join(missing)}."))
     if errors:
         raise Invalid(*errors)
-    return said
+    return values_by_question
 
 
 def value_of(question: Question, said: Mapping[str, Any]) -> Value:

@@ -104,13 +104,15 @@ def findings_of(*, account: Account, review: Review) -> ReviewFindings:
     progress = review_progress(account=account, review=review)
     items = ReviewItem.objects.filter(account=account, review=review, n_answered__gt=0)
     probabilities = dict(items.values_list("id", "probability"))
-    asked = ratings_of(account=account, review=review)
+    question_ratings = ratings_of(account=account, review=review)
     estimates = [
         estimate
-        for ratings in asked
+        for ratings in question_ratings
         for estimate in estimates_of(ratings, review=review, progress=progress, probabilities=probabilities)
     ]
-    agreement = [agreement_of(question, seed=review.seed) for question in asked] if review.n_answers > 1 else []
+    agreement = (
+        [agreement_of(question, seed=review.seed) for question in question_ratings] if review.n_answers > 1 else []
+    )
     return ReviewFindings(progress, agreement, estimates)
 
 
@@ -118,17 +120,17 @@ def alphas_of_reviews(
     *, account: Account, reviews: Sequence[Review]
 ) -> dict[uuid.UUID, list[tuple[str, AgreementFigure]]]:
     """Return Krippendorff's alpha of each question of several reviews, equal to that in each review. One query."""
-    asked = [review for review in reviews if review.n_answers > 1]
-    said: dict[uuid.UUID, list[ReviewAnswer]] = {review.pk: [] for review in asked}
-    rows = ReviewAnswer.objects.filter(account=account, review_id__in=said, said__isnull=False)
-    for row in rows.order_by("item__position", "answered_at", "id") if asked else ():
-        said[row.review_id].append(row)
+    multi_rater_reviews = [review for review in reviews if review.n_answers > 1]
+    answers_by_review: dict[uuid.UUID, list[ReviewAnswer]] = {review.pk: [] for review in multi_rater_reviews}
+    rows = ReviewAnswer.objects.filter(account=account, review_id__in=answers_by_review, said__isnull=False)
+    for row in rows.order_by("item__position", "answered_at", "id") if multi_rater_reviews else ():
+        answers_by_review[row.review_id].append(row)
     return {
         review.pk: [
             (question.name, krippendorff_alpha(question.ratings, question.measurement, level=LEVEL, seed=review.seed))
-            for question in _ratings(review, said[review.pk])
+            for question in _ratings(review, answers_by_review[review.pk])
         ]
-        for review in asked
+        for review in multi_rater_reviews
     }
 
 
@@ -158,16 +160,16 @@ def _asked(question: Question, rows: Iterable[ReviewAnswer]) -> AskedRatings:
 
 
 def _by_item(rows: Iterable[ReviewAnswer], rating: Any) -> dict[int, dict[str, float | str]]:
-    found: dict[int, dict[str, float | str]] = {}
+    ratings_by_item: dict[int, dict[str, float | str]] = {}
     for row in rows:
-        found.setdefault(row.item_id, {})[row.reviewer] = rating(row)
-    return found
+        ratings_by_item.setdefault(row.item_id, {})[row.reviewer] = rating(row)
+    return ratings_by_item
 
 
 def agreement_of(asked: AskedRatings, *, seed: int) -> QuestionAgreement:
     """Return the figures of agreement of a question, and the items that people differ about."""
     ratings = asked.ratings
-    differing = [(item, disagreement(list(said.values()))) for item, said in asked.by_item.items()]
+    differing = [(item, disagreement(list(values.values()))) for item, values in asked.by_item.items()]
     worst = sorted((entry for entry in differing if entry[1] > 0), key=lambda one: -one[1])
     return QuestionAgreement(
         asked,
@@ -193,14 +195,14 @@ def estimates_of(
     not answer might have left out the hard items.
     """
     if asked.measurement != "nominal":
-        values = {item: [float(value) for value in said.values()] for item, said in asked.by_item.items()}
+        values = {item: [float(value) for value in ratings.values()] for item, ratings in asked.by_item.items()}
         return [_estimate(asked, None, values, asked.limits, review, progress, probabilities)]
-    answers = sorted({str(value) for said in asked.by_item.values() for value in said.values()}, key=_by_rank)
+    answers = sorted({str(value) for ratings in asked.by_item.values() for value in ratings.values()}, key=_by_rank)
     return [
         _estimate(
             asked,
             answer,
-            {item: [float(value == answer) for value in said.values()] for item, said in asked.by_item.items()},
+            {item: [float(value == answer) for value in ratings.values()] for item, ratings in asked.by_item.items()},
             (0.0, 1.0),
             review,
             progress,
@@ -211,8 +213,8 @@ def estimates_of(
 
 
 def _by_rank(answer: str) -> tuple[int, str]:
-    ranked = ("pass", "fail", *CHOICES)
-    return (ranked.index(answer) if answer in ranked else len(ranked), answer)
+    order = ("pass", "fail", *CHOICES)
+    return (order.index(answer) if answer in order else len(order), answer)
 
 
 def _estimate(
@@ -224,7 +226,7 @@ def _estimate(
     progress: Progress,
     probabilities: Mapping[int, float],
 ) -> ReviewEstimate:
-    means = {item: sum(said) / len(said) for item, said in values.items()}
+    means = {item: sum(scores) / len(scores) for item, scores in values.items()}
     weighted = review.sample["method"] in POISSON
     if non_response(progress) > MOST_UNANSWERED:
         method = "hajek" if weighted else "none"
@@ -233,11 +235,13 @@ def _estimate(
             asked.criteria_id, asked.name, answer, None, None, None, None, len(means), 0.0, method, LEVEL, reason
         )
     if weighted:
-        found = weighted_mean(list(means.values()), [probabilities[item] for item in means], level=LEVEL, limits=limits)
-        lower, upper = found.new_data or (None, None)
+        result = weighted_mean(
+            list(means.values()), [probabilities[item] for item in means], level=LEVEL, limits=limits
+        )
+        lower, upper = result.new_data or (None, None)
         return ReviewEstimate(
-            *(asked.criteria_id, asked.name, answer, found.estimate, lower, upper, found.this_set),
-            *(found.n, found.n_eff, "hajek", LEVEL, found.reason),
+            *(asked.criteria_id, asked.name, answer, result.estimate, lower, upper, result.this_set),
+            *(result.n, result.n_eff, "hajek", LEVEL, result.reason),
         )
     sums = sums_of(list(means.values()))
     binary = answer is not None and all(value in (0.0, 1.0) for value in means.values()) and review.n_answers == 1

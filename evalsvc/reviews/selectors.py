@@ -71,11 +71,11 @@ def page_of_reviews(*, account: Account, limit: int, cursor: str | None) -> tupl
     if after is not None:
         behind = Q(created_at=after.moment, id__lt=uuid.UUID(int=after.last_id % 2**128))
         rows = rows.filter(Q(created_at__lt=after.moment) | behind, created_at__lte=after.moment)
-    found = list(rows.order_by("-created_at", "-id")[: limit + 1]) if limit else []
-    if len(found) <= limit:
-        return found, cursor if not limit else None
-    last = found[limit - 1]
-    return found[:limit], write_time_cursor(TimeCursor(last.created_at, last.pk.int), of=of)
+    reviews = list(rows.order_by("-created_at", "-id")[: limit + 1]) if limit else []
+    if len(reviews) <= limit:
+        return reviews, cursor if not limit else None
+    last = reviews[limit - 1]
+    return reviews[:limit], write_time_cursor(TimeCursor(last.created_at, last.pk.int), of=of)
 
 
 def page_of_items(
@@ -86,10 +86,10 @@ def page_of_items(
     rows = list_items(account=account, review=review, status=status)
     if cursor:
         rows = rows.filter(position__gt=read_cursor(cursor, of=of))
-    found = list(rows[: limit + 1]) if limit else []
-    if len(found) <= limit:
-        return found, cursor if not limit else None
-    return found[:limit], write_cursor(found[limit - 1].position, of=of)
+    page_items = list(rows[: limit + 1]) if limit else []
+    if len(page_items) <= limit:
+        return page_items, cursor if not limit else None
+    return page_items[:limit], write_cursor(page_items[limit - 1].position, of=of)
 
 
 def get_item(*, account: Account, review: Review, id: int) -> ReviewItem:
@@ -148,17 +148,19 @@ def progress_of_reviews(*, account: Account, reviews: Sequence[Review]) -> dict[
     ids = [review.pk for review in reviews]
     complete = Count("pk", filter=Q(n_answered__gte=F("review__n_answers")))
     items = ReviewItem.objects.filter(account=account, review_id__in=ids).values("review_id")
-    begun = items.annotate(complete=complete, begun=Count("pk", filter=Q(n_answered__gt=0)))
-    said = {row["review_id"]: (row["complete"], row["begun"]) for row in begun}
+    item_counts = items.annotate(complete=complete, begun=Count("pk", filter=Q(n_answered__gt=0)))
+    counts_by_review = {row["review_id"]: (row["complete"], row["begun"]) for row in item_counts}
     answers = ReviewAnswer.objects.filter(account=account, review_id__in=ids, answered_at__isnull=False)
-    counted = answers.values("review_id").annotate(
+    answer_counts = answers.values("review_id").annotate(
         given=Count("pk", filter=Q(said__isnull=False)),
         skipped=Count("pk", filter=Q(said__isnull=True)),
         people=Count("reviewer", distinct=True),
     )
-    given = {row["review_id"]: (row["given"], row["skipped"], row["people"]) for row in counted}
+    answers_by_review = {row["review_id"]: (row["given"], row["skipped"], row["people"]) for row in answer_counts}
     return {
-        review.pk: Progress(review.n_items, *said.get(review.pk, (0, 0)), *given.get(review.pk, (0, 0, 0)))
+        review.pk: Progress(
+            review.n_items, *counts_by_review.get(review.pk, (0, 0)), *answers_by_review.get(review.pk, (0, 0, 0))
+        )
         for review in reviews
     }
 

@@ -51,7 +51,7 @@ def create_review(*, account: Account, fields: ReviewFields, actor: str) -> Revi
             raise Invalid(FieldError("", f"An account has at most {MAX_REVIEWS:,} reviews; delete some."))
         frame = read_frame(account=account, source=fields.items)
         criteria = _criteria(account, fields.criteria, frame.kind)
-        drawn = draw(account=account, frame=frame, ask=fields.sample, seed=seed)
+        sample = draw(account=account, frame=frame, ask=fields.sample, seed=seed)
         review = Review.objects.create(
             account=account,
             name=name,
@@ -59,17 +59,17 @@ def create_review(*, account: Account, fields: ReviewFields, actor: str) -> Revi
             kind=frame.kind,
             criteria=[frozen(row) for row in criteria],
             source=dict(fields.items),
-            sample=dict(drawn.facts),
+            sample=dict(sample.facts),
             n_answers=fields.n_answers,
             seed=seed,
             show_scores=fields.show_scores,
             show_answers=fields.show_answers,
             show_expected=fields.show_expected,
-            n_items=len(drawn.items),
+            n_items=len(sample.items),
             created_by=actor,
         )
-        ReviewItem.objects.bulk_create(_items(review, drawn), batch_size=1000)
-        record_audit(account=account, actor=actor, action="review.created", target=name, items=len(drawn.items))
+        ReviewItem.objects.bulk_create(_items(review, sample), batch_size=1000)
+        record_audit(account=account, actor=actor, action="review.created", target=name, items=len(sample.items))
         review.refresh_from_db()
     return review
 
@@ -119,25 +119,25 @@ def _criteria(account: Account, wanted: Sequence[str], kind: str) -> list[Annota
         return []
     if not wanted:
         raise Invalid(FieldError("/criteria", "Name what is asked: ids or names of annotation criteria."))
-    found = [_one_criteria(account, name, kind, f"/criteria/{i}") for i, name in enumerate(wanted)]
-    if len({row.pk for row in found}) < len(found):
+    rows = [_one_criteria(account, name, kind, f"/criteria/{i}") for i, name in enumerate(wanted)]
+    if len({row.pk for row in rows}) < len(rows):
         raise Invalid(FieldError("/criteria", "The same criteria is named twice."))
-    if len({row.name for row in found}) < len(found):
+    if len({row.name for row in rows}) < len(rows):
         raise Invalid(FieldError("/criteria", "Two criteria have the same name; reviewers could not tell them apart."))
-    return found
+    return rows
 
 
 def _one_criteria(account: Account, wanted: str, kind: str, pointer: str) -> AnnotationCriteria:
     rows = AnnotationCriteria.objects.filter(account=account)
     try:
-        found = list(rows.filter(pk=uuid.UUID(wanted)))
+        matches = list(rows.filter(pk=uuid.UUID(wanted)))
     except ValueError:
-        found = list(rows.filter(name=wanted).order_by("created_at", "id")[:2])
-    if not found:
+        matches = list(rows.filter(name=wanted).order_by("created_at", "id")[:2])
+    if not matches:
         raise Invalid(FieldError(pointer, "No such annotation criteria."))
-    if len(found) > 1:
+    if len(matches) > 1:
         raise Invalid(FieldError(pointer, "Several projects have criteria of this name; send the id."))
     resource = RESOURCES[Review.Kind(kind)]
-    if found[0].resource_types and resource not in found[0].resource_types:
+    if matches[0].resource_types and resource not in matches[0].resource_types:
         raise Invalid(FieldError(pointer, f"This is not asked of a {resource}; see its `resource_types`."))
-    return found[0]
+    return matches[0]

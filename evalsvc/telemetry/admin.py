@@ -46,12 +46,12 @@ class RecordAdmin(ScopedAdmin):
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Find by whole ids; a list without heavy columns either way, as only lists come here."""
         rows, term = queryset.defer(*self.heavy), search_term.strip()
-        wanted = Q()
+        condition = Q()
         for name in self.ids:
-            wanted |= Q(**{name: term.lower() if name == "trace_id" else term})
+            condition |= Q(**{name: term.lower() if name == "trace_id" else term})
         if term.isascii() and term.isdigit() and len(term) < 19:
-            wanted |= Q(id=int(term))
-        return (rows.filter(wanted) if term else rows), False
+            condition |= Q(id=int(term))
+        return (rows.filter(condition) if term else rows), False
 
     @admin.display(description="Attributes")
     def attribute_list(self, row: Any) -> SafeString | None:

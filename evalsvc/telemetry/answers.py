@@ -103,8 +103,8 @@ Shared = TypeVar("Shared", bound=SharedOut)
 
 def duration_of_nanoseconds(nanoseconds: int) -> str:
     """Write a duration as ISO 8601 seconds, to the nanosecond."""
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return f"PT{seconds}.{rest:09d}".rstrip("0").rstrip(".") + "S"
+    seconds, remainder = divmod(nanoseconds, 1_000_000_000)
+    return f"PT{seconds}.{remainder:09d}".rstrip("0").rstrip(".") + "S"
 
 
 def shared_facts(row: Span | LogRecord) -> dict[str, object]:

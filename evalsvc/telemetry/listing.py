@@ -49,15 +49,15 @@ def search_traces(*, account: Account, condition: Q, limit: int, cursor: str | N
         moment, last_id = read_time_cursor(cursor, of=of)
         rows = rows.filter(Q(started_at__lt=moment) | Q(id__lt=last_id), started_at__lte=moment)
     with in_time(TIMEOUT_SECONDS, what="The search"):
-        found = list(rows.order_by("-started_at", "-id").values_list(*COLUMNS, named=True)[: limit + 1])
+        rows_found = list(rows.order_by("-started_at", "-id").values_list(*COLUMNS, named=True)[: limit + 1])
         first: dict[str, Any] = {}
-        for row in found[:limit]:
+        for row in rows_found[:limit]:
             first.setdefault(row.trace_id, row)
         sums = _sums(account, list(first))
     lines = [TraceLine(row, *sums[id]) for id, row in first.items() if id in sums]
-    if len(found) <= limit:
+    if len(rows_found) <= limit:
         return TracePage(lines, None)
-    last = found[limit - 1]
+    last = rows_found[limit - 1]
     return TracePage(lines, write_time_cursor(TimeCursor(last.started_at, last.id), of=of))
 
 

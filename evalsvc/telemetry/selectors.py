@@ -44,9 +44,9 @@ def get_trace(*, account: Account, trace_id: str, limit: int, offset: int) -> Tr
     sizes = [list(rows.values_list("id", "n_bytes")[offset : offset + limit + 1]) for rows in (spans, logs)]
     n = fitting([size for _, size in sizes[0]], [size for _, size in sizes[1]], limit)
     ids = [[id for id, _ in rows[:n]] for rows in sizes]
-    more = any(len(rows) > n for rows in sizes)
-    found = list(spans.filter(id__in=ids[0])), list(logs.filter(id__in=ids[1]))
-    return Trace(trace_id, *found, offset + n if more else None)
+    has_more = any(len(rows) > n for rows in sizes)
+    records = list(spans.filter(id__in=ids[0])), list(logs.filter(id__in=ids[1]))
+    return Trace(trace_id, *records, offset + n if has_more else None)
 
 
 def fitting(spans: list[int], logs: list[int], limit: int) -> int:

@@ -48,16 +48,18 @@ def protect(table: str, *, column: str = "account_id", shared_when_null: bool = 
 
     `shared_when_null` lets every account read rows without an account (managed ones); only the owner can write those.
     """
-    own = f"{column} = {CURRENT_ACCOUNT}"
-    readable = f"{own} OR {column} IS NULL" if shared_when_null else own
+    condition = f"{column} = {CURRENT_ACCOUNT}"
+    readable = f"{condition} OR {column} IS NULL" if shared_when_null else condition
 
     def forwards(editor: BaseDatabaseSchemaEditor) -> None:
         quote = editor.quote_name
         editor.execute(f"ALTER TABLE {quote(table)} ENABLE ROW LEVEL SECURITY")
         editor.execute(f"CREATE POLICY tenant_reads ON {quote(table)} FOR SELECT USING ({readable})")
-        editor.execute(f"CREATE POLICY tenant_inserts ON {quote(table)} FOR INSERT WITH CHECK ({own})")
-        editor.execute(f"CREATE POLICY tenant_updates ON {quote(table)} FOR UPDATE USING ({own}) WITH CHECK ({own})")
-        editor.execute(f"CREATE POLICY tenant_deletes ON {quote(table)} FOR DELETE USING ({own})")
+        editor.execute(f"CREATE POLICY tenant_inserts ON {quote(table)} FOR INSERT WITH CHECK ({condition})")
+        editor.execute(
+            f"CREATE POLICY tenant_updates ON {quote(table)} FOR UPDATE USING ({condition}) WITH CHECK ({condition})"
+        )
+        editor.execute(f"CREATE POLICY tenant_deletes ON {quote(table)} FOR DELETE USING ({condition})")
         # A role of its own instead of BYPASSRLS, which managed databases do not grant.
         if role_name("system") and role_name("system") != role_name("default"):
             system = quote(role_name("system"))

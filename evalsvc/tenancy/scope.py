@@ -57,9 +57,9 @@ def current_role() -> str:
 
 def current_account() -> int:
     """Return the account id of the current scope. Raises LookupError outside of any scope."""
-    if (found := _account.get()) is None:
+    if (account_id := _account.get()) is None:
         raise LookupError("no account's scope")
-    return found[1]
+    return account_id[1]
 
 
 @contextmanager

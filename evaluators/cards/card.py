@@ -187,16 +187,16 @@ def card_of(family: Family, spec: EvaluatorSpec, prompts: list[PromptReference])
 def default_settings(family: Family, spec: EvaluatorSpec) -> Settings:
     """Return what the evaluator runs with where nothing is named; without a default profile, what its id fixes."""
     profiles: Mapping[str | None, ManagedProfile] = {profile.name: profile for profile in family.managed_profiles}
-    chosen = profiles.get(spec.default_profile)
-    return effective_settings(spec, chosen.settings if chosen else {})
+    profile = profiles.get(spec.default_profile)
+    return effective_settings(spec, profile.settings if profile else {})
 
 
 async def asked_with(family: Family, spec: EvaluatorSpec) -> list[tuple[str, Question]]:
     """Return the evaluator's questions with the name of their profile: the default, or else each managed one."""
-    chosen = [profile for profile in family.managed_profiles if spec.default_profile in (None, profile.name)]
+    profiles = [profile for profile in family.managed_profiles if spec.default_profile in (None, profile.name)]
     return [
         (profile.name, question)
-        for profile in chosen
+        for profile in profiles
         for question in await shown_prompts(family, effective_settings(spec, profile.settings))
     ]
 
@@ -207,11 +207,11 @@ def _reads(family: Family, settings: Settings) -> list[ReadField]:
 
 
 def _accuracy(id: str, figures: MeasuredFigures) -> Iterator[SetAccuracy]:
-    for name, found in figures.verdicts.get(id, {}).items():
+    for name, counts in figures.verdicts.get(id, {}).items():
         of = figures.sets[name]
-        shown = verdict_figures(found)
+        figures_shown = verdict_figures(counts)
         yield SetAccuracy(
-            name, of.about, of.seen, of.n, of.n_good, of.n_sources, found.n_scored, shown, of.sha256, of.files
+            name, of.about, of.seen, of.n, of.n_good, of.n_sources, counts.n_scored, figures_shown, of.sha256, of.files
         )
 
 
@@ -255,8 +255,8 @@ def _changes(family: Family, spec: EvaluatorSpec, figures: MeasuredFigures) -> I
     )
     changed = {id: text for other in of_stem for id, text in card_text(family, other).changes.items()}
     for before, id in pairwise([other.id for other in of_stem]):
-        found = figures.differences.get(id)
-        sets = found.sets if found is not None and found.before == before else {}
+        differences_found = figures.differences.get(id)
+        sets = differences_found.sets if differences_found is not None and differences_found.before == before else {}
         differences = [SetDifference(name, verdict_figures(difference)) for name, difference in sets.items()]
         yield DatedChange(id, before, changed.get(id, ""), differences)
 

@@ -105,10 +105,10 @@ def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     if not isinstance(kind, str) or kind not in TYPES:
         yield SettingsProblem(f"{pointer}/type", f"must be one of {', '.join(sorted(TYPES))}")
         return
-    found = settings_problems(settings, _SCHEMAS[kind])
-    yield from (SettingsProblem(pointer + problem.pointer, problem.detail) for problem in found)
+    problems = settings_problems(settings, _SCHEMAS[kind])
+    yield from (SettingsProblem(pointer + problem.pointer, problem.detail) for problem in problems)
     # What follows reads the values, and takes their types for granted.
-    if not found:
+    if not problems:
         yield from _meaning(kind, settings, pointer)
 
 

@@ -140,22 +140,26 @@ def _grade(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
 
 def _string_check(settings: Settings, sample: Sample) -> Outcome:
     operation = str(settings["operation"])
-    said, wanted = _filled(settings, "input", sample), _filled(settings, "reference", sample)
+    output, reference = _filled(settings, "input", sample), _filled(settings, "reference", sample)
     if operation in ("eq", "ne", "neq"):
-        passed = (said == wanted) is (operation == "eq")
-        because = "the input equals the reference" if said == wanted else "the input differs from the reference"
+        passed = (output == reference) is (operation == "eq")
+        because = "the input equals the reference" if output == reference else "the input differs from the reference"
         return verdict(passed, because, operation=operation)
     if operation == "ilike":
-        said, wanted = said.casefold(), wanted.casefold()
-    found = wanted in said
-    return verdict(found, f"the input {'contains' if found else 'does not contain'} the reference", operation=operation)
+        output, reference = output.casefold(), reference.casefold()
+    is_contained = reference in output
+    return verdict(
+        is_contained,
+        f"the input {'contains' if is_contained else 'does not contain'} the reference",
+        operation=operation,
+    )
 
 
 def _text_similarity(settings: Settings, sample: Sample) -> Outcome:
     metric = str(settings["evaluation_metric"])
-    said, wanted = _filled(settings, "input", sample), _filled(settings, "reference", sample)
+    output, reference = _filled(settings, "input", sample), _filled(settings, "reference", sample)
     return _compared(
-        measure_similarity(MEASURES[metric], said, wanted), settings, metric, {"evaluation_metric": metric}
+        measure_similarity(MEASURES[metric], output, reference), settings, metric, {"evaluation_metric": metric}
     )
 
 
@@ -169,9 +173,9 @@ def _multi(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
             grades[name] = _answer(asking[name], ask)
             details[name] = {"grade": grades[name]}
         else:
-            found = grade(member, sample)
-            grades[name] = found.value
-            details[name] = {"grade": found.value, "because": found.because}
+            outcome = grade(member, sample)
+            grades[name] = outcome.value
+            details[name] = {"grade": outcome.value, "because": outcome.because}
     try:
         value = parse_formula(str(settings["calculate_output"]), frozenset(grades))(grades)
     except BadFormula as exc:
@@ -201,8 +205,8 @@ def _answer(grader: ModelGrader, ask: Ask | None) -> float:
 
 
 def _compared(value: float, settings: Settings, what: str, detail: dict[str, JSONValue]) -> Outcome:
-    given = _number(settings.get("pass_threshold"))
-    threshold = DEFAULT_THRESHOLD if given is None else given
+    pass_threshold = _number(settings.get("pass_threshold"))
+    threshold = DEFAULT_THRESHOLD if pass_threshold is None else pass_threshold
     passed = value >= threshold
     verb = "reaches" if passed else "is below"
     return Outcome(value, passed, f"{what} gives {value:.2f}, which {verb} the threshold of {threshold:g}", detail)
@@ -229,8 +233,8 @@ def content_texts(content: JSONValue) -> list[str]:
 
 
 def _items(settings: Settings, name: str) -> list[JSONValue]:
-    found = settings.get(name)
-    return found if isinstance(found, list) else []
+    items = settings.get(name)
+    return items if isinstance(items, list) else []
 
 
 def _range(settings: Settings) -> tuple[float, float]:

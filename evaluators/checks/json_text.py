@@ -78,7 +78,7 @@ def _int(digits: str) -> int:
 
 
 def _object(pairs: list[tuple[str, JSONValue]]) -> dict[str, JSONValue]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise NotJson("an object in it names the same key twice")
-    return found
+    return members

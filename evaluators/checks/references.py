@@ -53,14 +53,14 @@ def parse_reference(token: str) -> Reference:
     match = _reference.fullmatch(token)
     if match is None:
         raise ValueError(f"names {{{{{token[:60]}}}}}, and only item.<name> and sample.<name> are known")
-    space, name, rest = match.groups()
-    path = tuple(int(number) if number else key for key, number in _step.findall(rest))
+    space, name, tail = match.groups()
+    path = tuple(int(number) if number else key for key, number in _step.findall(tail))
     if space == "item":
         return _item(name, path)
     if name in ("output_text", "output_json") and (name == "output_json" or not path):
         return Reference(Field.OUTPUT, path, is_json=name == "output_json")
     why = "what is sent here is the text of the output" if name in _NO_TEXT else "it is not known"
-    raise ValueError(f"names sample.{name}{rest}: {why}; use sample.output_text or sample.output_json")
+    raise ValueError(f"names sample.{name}{tail}: {why}; use sample.output_text or sample.output_json")
 
 
 def _item(name: str, path: tuple[str | int, ...]) -> Reference:
@@ -94,30 +94,30 @@ def fields_named(settings: Settings) -> set[Field]:
 
 def fields_named_as_json(settings: Settings) -> set[Field]:
     """Name the inputs that a definition's templates read as JSON only."""
-    named = _references(settings)
-    return {reference.field for reference in named if reference.is_json} - {
-        reference.field for reference in named if not reference.is_json
+    references = _references(settings)
+    return {reference.field for reference in references if reference.is_json} - {
+        reference.field for reference in references if not reference.is_json
     }
 
 
 def _references(settings: Settings) -> set[Reference]:
-    found: set[Reference] = set()
+    references: set[Reference] = set()
     waiting: list[JSONValue] = [dict(settings)]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
-            found.update(_references_in(value))
+            references.update(_references_in(value))
         elif isinstance(value, Mapping):
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)
-    return found
+    return references
 
 
 def _references_in(text: str) -> set[Reference]:
-    found = set()
+    references = set()
     for token in tokens(text):
         # Other texts, such as a label, can contain braces that are not references.
         with suppress(ValueError):
-            found.add(parse_reference(token))
-    return found
+            references.add(parse_reference(token))
+    return references

@@ -69,34 +69,34 @@ def check_problems(settings: Settings) -> list[SettingsProblem]:
 def run_check(settings: Settings, sample: Sample) -> Outcome:
     """Run a check that has passed `check_problems`; every member of a composed one is run, and shown in `detail`."""
     leaves: list[JSONValue] = []
-    found = _run(settings, sample, "", leaves)
+    outcome = _run(settings, sample, "", leaves)
     if settings["type"] in KINDS:
-        return found
+        return outcome
     failed: list[JSONValue] = [leaf["check"] for leaf in leaves if isinstance(leaf, dict) and not leaf["passed"]]
-    detail: dict[str, JSONValue] = {**found.detail, "failed": failed, "checks": leaves}
-    return Outcome(found.value, found.passed, found.because, detail, found.spans)
+    detail: dict[str, JSONValue] = {**outcome.detail, "failed": failed, "checks": leaves}
+    return Outcome(outcome.value, outcome.passed, outcome.because, detail, outcome.spans)
 
 
 def fields_read(settings: Settings) -> set[Field]:
     """Name the inputs that a check reads, by itself or through a template."""
-    found: set[Field] = set()
+    fields: set[Field] = set()
     for leaf in _leaves(settings):
         values = leaf.get("values")
         texts = [leaf.get("value"), *(values if isinstance(values, list) else ())]
         if leaf.get("type") == "similarity" and "value" not in leaf:
             texts.append("{{gold}}")
         if leaf.get("type") == "highlight":
-            found.add(Field.GOLD)
-        found.add(field_of(leaf))
-        found.update(FIELDS[name] for text in texts if isinstance(text, str) for name in tokens(text))
-    return found
+            fields.add(Field.GOLD)
+        fields.add(field_of(leaf))
+        fields.update(FIELDS[name] for text in texts if isinstance(text, str) for name in tokens(text))
+    return fields
 
 
 def fields_as_json(settings: Settings) -> set[Field]:
     """Name the inputs that a check reads as JSON and in no other way: an object is as good there as its text."""
     leaves = list(_leaves(settings))
-    found = {field_of(leaf) for leaf in leaves if leaf.get("type") == "json"}
-    return found.difference(*(fields_read(leaf) for leaf in leaves if leaf.get("type") != "json"))
+    fields = {field_of(leaf) for leaf in leaves if leaf.get("type") == "json"}
+    return fields.difference(*(fields_read(leaf) for leaf in leaves if leaf.get("type") != "json"))
 
 
 def looks_for_absence(settings: Settings) -> bool:
@@ -140,10 +140,10 @@ def _problems(settings: Settings, pointer: str, depth: int) -> Iterator[Settings
         yield SettingsProblem(pointer, f"nests deeper than {MAX_DEPTH} levels")
         return
     schema = KINDS[kind].schema if kind in KINDS else _COMPOSED[kind]
-    found = settings_problems(settings, schema)
-    yield from (SettingsProblem(pointer + problem.pointer, problem.detail) for problem in found)
+    problems = settings_problems(settings, schema)
+    yield from (SettingsProblem(pointer + problem.pointer, problem.detail) for problem in problems)
     # What follows reads the values, and takes their types for granted.
-    if found:
+    if problems:
         return
     if kind in KINDS:
         yield from KINDS[kind].problems(settings, pointer)
@@ -163,9 +163,9 @@ def _run(settings: Settings, sample: Sample, pointer: str, leaves: list[JSONValu
     kind = str(settings["type"])
     if kind in KINDS:
         budget.check()
-        found = KINDS[kind].run(settings, sample)
-        leaves.append(_shown(settings, pointer, found))
-        return found
+        outcome = KINDS[kind].run(settings, sample)
+        leaves.append(_shown(settings, pointer, outcome))
+        return outcome
     outcomes = [
         _run(member, sample, f"{pointer}/checks/{index}", leaves) for index, member in enumerate(_members(settings))
     ]
@@ -173,23 +173,25 @@ def _run(settings: Settings, sample: Sample, pointer: str, leaves: list[JSONValu
 
 
 def _shown(settings: Settings, pointer: str, found: Outcome) -> dict[str, JSONValue]:
-    shown: dict[str, JSONValue] = {"check": pointer, "type": settings["type"], "passed": found.passed}
-    shown |= {"name": settings["name"]} if "name" in settings else {}
-    return shown | {"value": found.value, "because": found.because, **found.detail}
+    leaf: dict[str, JSONValue] = {"check": pointer, "type": settings["type"], "passed": found.passed}
+    leaf |= {"name": settings["name"]} if "name" in settings else {}
+    return leaf | {"value": found.value, "because": found.because, **found.detail}
 
 
 def _compose(kind: str, settings: Settings, outcomes: Sequence[Outcome]) -> Outcome:
-    spans = tuple(sorted({span for found in outcomes for span in found.spans}))
-    n_passed = sum(found.passed for found in outcomes)
+    spans = tuple(sorted({span for outcome in outcomes for span in outcome.spans}))
+    n_passed = sum(outcome.passed for outcome in outcomes)
     because = f"{n_passed} of {len(outcomes)} checks pass"
     if kind == "all":
         passed = n_passed == len(outcomes)
-        return Outcome(min(found.value for found in outcomes), passed, because, spans=spans)
+        return Outcome(min(outcome.value for outcome in outcomes), passed, because, spans=spans)
     if kind == "any":
-        return Outcome(max(found.value for found in outcomes), n_passed > 0, because, spans=spans)
-    given = settings.get("weights")
-    weights = _to_one([float(str(weight)) for weight in given] if isinstance(given, list) else [1.0] * len(outcomes))
-    total = sum(weight * found.value for weight, found in zip(weights, outcomes, strict=True))
+        return Outcome(max(outcome.value for outcome in outcomes), n_passed > 0, because, spans=spans)
+    weight_values = settings.get("weights")
+    weights = _to_one(
+        [float(str(weight)) for weight in weight_values] if isinstance(weight_values, list) else [1.0] * len(outcomes)
+    )
+    total = sum(weight * outcome.value for weight, outcome in zip(weights, outcomes, strict=True))
     value, threshold = min(total / sum(weights), 1.0), float(str(settings["pass_threshold"]))
     verb = "reaches" if value >= threshold else "is below"
     because = f"the weighted mean of {len(outcomes)} checks is {value:.2f}, which {verb} the threshold of {threshold:g}"

@@ -19,18 +19,18 @@ MAX_CHARS = 1_000_000
 
 def measure_similarity(measure: str, output: str, gold: str) -> float:
     """Return the similarity of two texts, 0 to 1. Raises CannotScore("input_too_long") where the work is unbounded."""
-    found = MEASURES[measure](output, gold) if len(output) + len(gold) <= MAX_CHARS else None
-    if found is None:
+    value = MEASURES[measure](output, gold) if len(output) + len(gold) <= MAX_CHARS else None
+    if value is None:
         raise CannotScore("input_too_long", "The two texts are too long to be compared by this measure.")
-    return found
+    return value
 
 
 def _of_words(compare: Callable[[list[str], list[str]], float | None]) -> Callable[[str, str], float | None]:
     """Compare two texts by their words; without any on either side, as they are."""
 
     def measure(output: str, gold: str) -> float | None:
-        said, wanted = (UnicodeTokenizer().tokenize(text) for text in (output, gold))
-        return compare(said, wanted) if said or wanted else wordless(output, gold).f1
+        output_words, gold_words = (UnicodeTokenizer().tokenize(text) for text in (output, gold))
+        return compare(output_words, gold_words) if output_words or gold_words else wordless(output, gold).f1
 
     return measure
 
@@ -40,8 +40,8 @@ def _rouge_n(n: int) -> Callable[[list[str], list[str]], float]:
 
 
 def _rouge_l(said: list[str], wanted: list[str]) -> float | None:
-    found = rouge_l(said, wanted)
-    return None if found is None else found.f1
+    score = rouge_l(said, wanted)
+    return None if score is None else score.f1
 
 
 MEASURES: dict[str, Callable[[str, str], float | None]] = {

@@ -24,7 +24,7 @@ _token = re.compile(r"\{\{([^{}]*)\}\}")
 
 def tokens(text: str) -> list[str]:
     """List the names in a text, in order."""
-    return [found.strip() for found in _token.findall(text)]
+    return [token.strip() for token in _token.findall(text)]
 
 
 def fill(text: str, value_of: Callable[[str], str]) -> str:

@@ -41,7 +41,7 @@ def template_problems(text: str, pointer: str) -> Iterator[SettingsProblem]:
     yield from (SettingsProblem(pointer, problem) for problem in size_problems(text))
     for token in tokens(text):
         if token not in FIELDS:
-            known = ", ".join(f"{{{{{name}}}}}" for name in FIELDS)
+            names = ", ".join(f"{{{{{name}}}}}" for name in FIELDS)
             yield SettingsProblem(
-                pointer, f"names {{{{{token[:60]}}}}}; known are {known}. A regex check can look for braces themselves"
+                pointer, f"names {{{{{token[:60]}}}}}; known are {names}. A regex check can look for braces themselves"
             )

@@ -167,8 +167,8 @@ class Custom(Family):
             return criteria_fields(settings)
         if "type" not in settings:
             return ()
-        found = fields_named(settings) if is_grader(settings) else fields_read(settings)
-        return tuple(field for field in self.optional_fields if field in found)
+        fields = fields_named(settings) if is_grader(settings) else fields_read(settings)
+        return tuple(field for field in self.optional_fields if field in fields)
 
     def reads(self, settings: Settings) -> tuple[Field, ...]:
         """Name what the check names: it looks at nothing else, but criteria show a judge all there is."""
@@ -192,11 +192,13 @@ class Custom(Family):
             return await judge_criteria(sample, settings, gateway, explain=explain)
         asker = GraderAsker(gateway, settings)
         with owing(asker.answers):
-            shown = _with_json(sample, settings)
-            wanted = [grader for version in _versions(settings, shown) for grader in model_graders(settings, version)]
-            found = _checked(settings, shown, (await asker.ask_all(wanted)).__getitem__)
-        asked = {**injection_extra(injection_signs([sample.output or ""])), "judge": usage_of(asker.answers)}
-        return _score(found, explain=explain, more=asked)
+            sample_read = _with_json(sample, settings)
+            graders = [
+                grader for version in _versions(settings, sample_read) for grader in model_graders(settings, version)
+            ]
+            outcome = _checked(settings, sample_read, (await asker.ask_all(graders)).__getitem__)
+        extra = {**injection_extra(injection_signs([sample.output or ""])), "judge": usage_of(asker.answers)}
+        return _score(outcome, explain=explain, more=extra)
 
     def warm_up(self) -> None:
         """Import RE2 and the readers of JSON Schema."""
@@ -225,7 +227,7 @@ def _with_json(sample: Sample, settings: Settings) -> Sample:
         golds=sample.golds if gold is None else (AnswerText(gold),),
         system_prompt=texts.get(Field.SYSTEM_PROMPT, sample.system_prompt),
         contexts=(Passage(texts[Field.CONTEXT]),) if Field.CONTEXT in texts else sample.contexts,
-        unread={field: unread for field, unread in sample.unread.items() if field not in fields},
+        unread={field: invalid for field, invalid in sample.unread.items() if field not in fields},
     )
 
 
@@ -237,10 +239,12 @@ def _checked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     """
     outcomes = [_run(settings, version, ask) for version in _versions(settings, sample)]
     if len(outcomes) == 1:
-        [found] = outcomes
+        [outcome] = outcomes
         n_golds = len(sample.golds or ())
         return (
-            replace(found, detail={**found.detail, "references": n_golds}) if _reads_golds(settings, sample) else found
+            replace(outcome, detail={**outcome.detail, "references": n_golds})
+            if _reads_golds(settings, sample)
+            else outcome
         )
     choose = min if _looks_for_absence(settings) else max
     index = choose(range(len(outcomes)), key=lambda index: (outcomes[index].passed, outcomes[index].value))

@@ -100,14 +100,14 @@ class ExactMatch(Family):
 
         The explanation refers to the first accepted answer that matches, or else to the first one.
         """
-        said = sample.answer or AnswerText(sample.output or "")
+        answer = sample.answer or AnswerText(sample.output or "")
         golds = sample.golds or (AnswerText(""),)
         compare = _COMPARED[str(settings.get("mode", STRICT))]
         if len(golds) == 1:
-            return compare(said, golds[0], explain)
-        found = [compare(said, gold, explain) for gold in golds]
-        index = next((index for index, comparison in enumerate(found) if comparison.passed), 0)
-        return replace(found[index], extra={**found[index].extra, "gold_index": index})
+            return compare(answer, golds[0], explain)
+        comparisons = [compare(answer, gold, explain) for gold in golds]
+        index = next((index for index, comparison in enumerate(comparisons) if comparison.passed), 0)
+        return replace(comparisons[index], extra={**comparisons[index].extra, "gold_index": index})
 
 
 def _strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
@@ -133,20 +133,29 @@ def _equal(output: str, gold: str, *, when: str = "", explain: bool) -> Score:
 def _difference(output: str, gold: str, when: str) -> str:
     if output == gold:
         return f"The output equals the gold answer{when}."
-    shared = min(len(output), len(gold))
-    place = next((index for index in range(shared) if output[index] != gold[index]), shared)
-    if place == shared:
+    n_common = min(len(output), len(gold))
+    place = next((index for index in range(n_common) if output[index] != gold[index]), n_common)
+    if place == n_common:
         longer = "longer" if len(output) > len(gold) else "shorter"
         return f"The output is {longer} than the gold answer{when}: {len(output)} characters against {len(gold)}."
     return f"The output first differs from the gold answer at character {place + 1}{when}."
 
 
 def _numeric(output: AnswerText, gold: AnswerText, explain: bool) -> Score:
-    said, wanted = last_number(output.text), last_number(gold.text)
-    equal = said is not None and wanted is not None and apart(said.value, wanted.value) <= TOLERANCE
-    extra: dict[str, JSONValue] = {"output_has_number": said is not None, "gold_has_number": wanted is not None}
-    spans = None if said is None else (said.span,)
-    return _score(equal, _compared(said, wanted, equal=equal) if explain else None, spans=spans, extra=extra)
+    output_number, gold_number = last_number(output.text), last_number(gold.text)
+    equal = (
+        output_number is not None
+        and gold_number is not None
+        and apart(output_number.value, gold_number.value) <= TOLERANCE
+    )
+    extra: dict[str, JSONValue] = {
+        "output_has_number": output_number is not None,
+        "gold_has_number": gold_number is not None,
+    }
+    spans = None if output_number is None else (output_number.span,)
+    return _score(
+        equal, _compared(output_number, gold_number, equal=equal) if explain else None, spans=spans, extra=extra
+    )
 
 
 def _compared(said: Number | None, wanted: Number | None, *, equal: bool) -> str:

@@ -166,13 +166,13 @@ class Metrics(Family):
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Compute the profile's metric. Raises CannotScore("input_too_long") where the work would have no bound."""
         metric = str(settings["metric"])
-        measured = _measure(metric, sample, settings)
+        result = _measure(metric, sample, settings)
         threshold = number_setting(settings, "pass_threshold")
         return Score(
-            value=measured.value,
-            passed=threshold is None or measured.value >= threshold,
-            explanation=_explain(measured, threshold) if explain else None,
-            extra={"metric": metric, **measured.extra},
+            value=result.value,
+            passed=threshold is None or result.value >= threshold,
+            explanation=_explain(result, threshold) if explain else None,
+            extra={"metric": metric, **result.extra},
         )
 
     def warm_up(self) -> None:
@@ -194,14 +194,14 @@ def _measure(metric: str, sample: Sample, settings: Settings) -> Measured:
 def _scoped(metric: str, sample: Sample, scope: str) -> Measured:
     """Compare with the gold answers in the required scope; if there are none, the answer is wrong."""
     golds = sample.golds or ()
-    chosen = in_scope(sample.answer or AnswerText(sample.output or ""), golds, scope)
-    extra: dict[str, JSONValue] = {"answer_scope": scope, "n_in_scope": len(chosen)}
-    if not chosen:
+    indexes = in_scope(sample.answer or AnswerText(sample.output or ""), golds, scope)
+    extra: dict[str, JSONValue] = {"answer_scope": scope, "n_in_scope": len(indexes)}
+    if not indexes:
         return Measured(0.0, f"No gold answer stands where the output's does ({scope})", extra)
-    found = TEXT_METRICS[metric](sample.output or "", [golds[index].text for index in chosen])
-    nearest = found.extra.get("gold_index", 0)
-    index = chosen[nearest if isinstance(nearest, int) else 0]
-    return replace(found, extra={**found.extra, **extra, **({"gold_index": index} if len(golds) > 1 else {})})
+    result = TEXT_METRICS[metric](sample.output or "", [golds[index].text for index in indexes])
+    nearest = result.extra.get("gold_index", 0)
+    index = indexes[nearest if isinstance(nearest, int) else 0]
+    return replace(result, extra={**result.extra, **extra, **({"gold_index": index} if len(golds) > 1 else {})})
 
 
 def _explain(measured: Measured, threshold: float | None) -> str:

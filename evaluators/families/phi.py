@@ -105,7 +105,7 @@ class Phi(Family):
             spans=None if passed else tuple((start, end) for start, end, _ in identifiers) or None,
             extra={
                 **extra,
-                "identifiers_found": [_as_json(found) for found in identifiers[:MAX_LISTED]],
+                "identifiers_found": [_as_json(identifier) for identifier in identifiers[:MAX_LISTED]],
                 **readable.extra,
             },
         )
@@ -133,7 +133,7 @@ def _worst_passage(text: str, settings: Settings) -> tuple[float, Span, dict[str
 
 
 def _identifiers(text: str) -> list[tuple[int, int, str]]:
-    numbers = [(found.start, found.end, str(found.entity)) for found in find_first_entities(text)]
+    numbers = [(finding.start, finding.end, str(finding.entity)) for finding in find_first_entities(text)]
     names = likely_names(text, [(start, end) for start, end, _ in numbers])
     return sorted([*numbers, *((start, end, NAME) for start, end in names)])
 

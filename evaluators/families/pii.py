@@ -143,12 +143,15 @@ class Pii(Family):
         """
         text, entities = sample.output or "", _entities(settings)
         find = find_entities if settings.get("rules") == ANY_SCRIPT else find_first_entities
-        found = find(text, tuple(Entity))
-        told = Readable({})
+        findings = find(text, tuple(Entity))
+        readable = Readable({})
         if Entity.PERSON in entities:
-            found, told = _with_persons(text, found, entities, is_first=settings.get("rules") != ANY_SCRIPT)
+            findings, readable = _with_persons(text, findings, entities, is_first=settings.get("rules") != ANY_SCRIPT)
         return _score(
-            [finding for finding in found if finding.entity in entities], told.extra, explain, doubt=told.doubt
+            [finding for finding in findings if finding.entity in entities],
+            readable.extra,
+            explain,
+            doubt=readable.doubt,
         )
 
     async def score_with(
@@ -159,10 +162,10 @@ class Pii(Family):
         if not text.strip():
             return _score([], {}, explain)
         strict, kinds = is_strict(settings), [str(kind) for kind in _entities(settings)]
-        named = await (find_personal_data if strict else extract_personal_data)(text, kinds, settings, gateway)
-        found = [Finding(start, end, Entity(kind)) for kind, (start, end) in named.found]
+        extraction = await (find_personal_data if strict else extract_personal_data)(text, kinds, settings, gateway)
+        findings = [Finding(start, end, Entity(kind)) for kind, (start, end) in extraction.found]
         left_over = "n_unmatched" if strict else "n_dropped"
-        return _score(found, {left_over: named.n_dropped, "judge": named.usage}, explain)
+        return _score(findings, {left_over: extraction.n_dropped, "judge": extraction.usage}, explain)
 
     def warm_up(self) -> None:
         """Import the numbering plans, and load the model of names where it is installed."""
@@ -199,26 +202,26 @@ def _with_persons(
     # NumPy and the model are loaded only where names count.
     from evaluators.pii.person import find_persons
 
-    taken = [reading.find((finding.start, finding.end)) for finding in found]
-    spans, n_chars = find_persons(reading.words, taken, blocks_apart=not is_first)
+    occupied = [reading.find((finding.start, finding.end)) for finding in found]
+    spans, n_chars = find_persons(reading.words, occupied, blocks_apart=not is_first)
     every = sorted([*found, *(Finding(*reading.place(span), Entity.PERSON) for span in spans)])
     read_of: dict[str, JSONValue] = {"person_chars_read": n_chars}
     if is_first or any(finding.entity in entities for finding in every):
         return every, Readable(read_of)
     # A detected name counts in any language; the absence of names is meaningful only in English.
-    told = as_readable(require_english(reading.words, "The output"), text, "The output")
-    return every, Readable({**read_of, **told.extra}, told.doubt)
+    readable = as_readable(require_english(reading.words, "The output"), text, "The output")
+    return every, Readable({**read_of, **readable.extra}, readable.doubt)
 
 
 def _score(found: Sequence[Finding], extra: dict[str, JSONValue], explain: bool, doubt: str = "") -> Score:
     """Make the answer of what was found: what a variant of another kind has found fits here as well."""
-    more: dict[str, JSONValue] = {"n_entities": len(found)} if len(found) > MAX_LISTED else {}
+    additional: dict[str, JSONValue] = {"n_entities": len(found)} if len(found) > MAX_LISTED else {}
     return Score(
         value=float(not found),
         passed=not found,
         explanation=_explain(found) + doubt if explain else None,
         spans=tuple((finding.start, finding.end) for finding in found) or None,
-        extra={"entities": [_as_json(finding) for finding in found[:MAX_LISTED]], **more, **extra},
+        extra={"entities": [_as_json(finding) for finding in found[:MAX_LISTED]], **additional, **extra},
     )
 
 

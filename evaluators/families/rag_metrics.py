@@ -186,9 +186,9 @@ class RagMetrics(Family):
         metric = _metric(settings)
         if metric != _OVERALL:
             return FIELDS[metric]
-        if not (chosen := _chosen(settings)):
+        if not (metrics := _chosen(settings)):
             return (Field.INPUT, Field.OUTPUT)
-        return tuple(dict.fromkeys(field for name in chosen for field in FIELDS[name]))
+        return tuple(dict.fromkeys(field for name in metrics for field in FIELDS[name]))
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Raise an error: scoring requires an LLM."""
@@ -203,14 +203,14 @@ class RagMetrics(Family):
             return failed_for_injection(signs, explain=explain)
         asker = Asker(gateway, settings)
         with owing(asker.answers):
-            measured = await _measure(sample, settings, asker)
+            results = await _measure(sample, settings, asker)
         return Score(
-            value=measured.value,
-            passed=measured.value >= threshold_of(settings),
-            explanation=measured.because if explain else None,
+            value=results.value,
+            passed=results.value >= threshold_of(settings),
+            explanation=results.because if explain else None,
             extra={
                 "metric": _metric(settings),
-                **measured.extra,
+                **results.extra,
                 **injection_extra(signs),
                 "judge": asker.usage(),
             },

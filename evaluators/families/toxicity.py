@@ -189,15 +189,15 @@ def _by_words_and_meaning(text: str) -> _Worst:
 
 
 def _both_ways(text: str) -> _Worst:
-    found = read_both_ways(text)
+    combined = read_both_ways(text)
     extra: dict[str, JSONValue] = {
-        "n_read": found.n_read,
-        "clean_by_words": 1 - to_chance(found.by_words),
-        "clean_by_meaning": 1 - to_chance(found.by_meaning),
-        "clean_by_sentences": 1 - to_chance(found.by_sentences),
-        "clean_by_windows": 1 - to_chance(found.by_windows),
+        "n_read": combined.n_read,
+        "clean_by_words": 1 - to_chance(combined.by_words),
+        "clean_by_meaning": 1 - to_chance(combined.by_meaning),
+        "clean_by_sentences": 1 - to_chance(combined.by_sentences),
+        "clean_by_windows": 1 - to_chance(combined.by_windows),
     }
-    return _Worst(1 - to_chance(found.logit), found.span, found.n_passages, extra)
+    return _Worst(1 - to_chance(combined.logit), combined.span, combined.n_passages, extra)
 
 
 def _texts(text: str, spans: Sequence[Span]) -> list[str]:

@@ -101,8 +101,8 @@ class Webhook(Family):
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
         """Need what the profile names; without names, nothing in particular."""
-        named = settings.get("fields")
-        return tuple(Field(str(name)) for name in named) if isinstance(named, list) else ()
+        names = settings.get("fields")
+        return tuple(Field(str(name)) for name in names) if isinstance(names, list) else ()
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score nothing: only the account's server can."""
@@ -115,25 +115,25 @@ class Webhook(Family):
 
         Raises FailedForNow("bad_output") for a response that is not a verdict.
         """
-        found = await gateway.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
-        answered = read_answer(found, output=sample.output or "")
+        response = await gateway.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
+        answer = read_answer(response, output=sample.output or "")
         threshold = number_setting(settings, "pass_threshold")
         threshold = DEFAULT_THRESHOLD if threshold is None else threshold
         return Score(
-            value=answered.score,
-            passed=answered.score >= threshold if answered.passed is None else answered.passed,
-            explanation=_explain(answered, threshold) if explain else None,
-            spans=answered.spans,
-            text_output=answered.text_output,
-            extra=answered.extra,
+            value=answer.score,
+            passed=answer.score >= threshold if answer.passed is None else answer.passed,
+            explanation=_explain(answer, threshold) if explain else None,
+            spans=answer.spans,
+            text_output=answer.text_output,
+            extra=answer.extra,
         )
 
     def _payload(self, sample: Sample, settings: Settings, *, explain: bool) -> dict[str, JSONValue]:
-        wanted = self.fields_for(settings) or tuple(Field)
-        inputs: dict[str, JSONValue] = {str(name): _sent(sample, name) for name in wanted if sample.has(name)}
-        if Field.GOLD in wanted and len(sample.golds or ()) > 1:
+        fields = self.fields_for(settings) or tuple(Field)
+        inputs: dict[str, JSONValue] = {str(name): _sent(sample, name) for name in fields if sample.has(name)}
+        if Field.GOLD in fields and len(sample.golds or ()) > 1:
             inputs["evaluated_model_gold_answers"] = [answer_json(gold) for gold in sample.golds or ()]
-        if Field.GOLD_CONTEXT in wanted and (grades := _grades(sample)):
+        if Field.GOLD_CONTEXT in fields and (grades := _grades(sample)):
             inputs["evaluated_model_gold_relevance"] = grades
         return {
             "type": EVENT,

@@ -57,11 +57,11 @@ def only_declines(output: str, span: Span, question: str) -> bool:
     if refusal is None:
         return False
     stems = Stems()
-    rest = split_words(output[span[0] : refusal[0]]) + split_words(output[refusal[1] : span[1]])
-    if not _TURNS.isdisjoint(rest):
+    words_around = split_words(output[span[0] : refusal[0]]) + split_words(output[refusal[1] : span[1]])
+    if not _TURNS.isdisjoint(words_around):
         return False
     excused = {stems[word] for word in (*split_words(question), *_OF_A_REFUSAL)}
-    return excused.issuperset(content_stems(rest, stems, else_all=False))
+    return excused.issuperset(content_stems(words_around, stems, else_all=False))
 
 
 def is_bare_verdict(output: str) -> bool:

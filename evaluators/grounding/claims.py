@@ -37,17 +37,17 @@ REACH = 3
 
 def find_numbers(text: str, span: Span) -> list[tuple[Span, str]]:
     """Find the numbers within a span, each with a plain form: `1,000.50` is `1000.5`, `08` is `8`, `fifty` is `50`."""
-    found = [(match.span(), _plain(match[0])) for match in _NUMBER.finditer(text, *span)]
+    numbers = [(match.span(), _plain(match[0])) for match in _NUMBER.finditer(text, *span)]
     return sorted(
-        [*found, *((match.span(), NUMBER_WORDS[match[0].lower()]) for match in _SPELLED.finditer(text, *span))]
+        [*numbers, *((match.span(), NUMBER_WORDS[match[0].lower()]) for match in _SPELLED.finditer(text, *span))]
     )
 
 
 def _plain(number: str) -> str:
     digits = number if number.isascii() else "".join(_digit(char) for char in number)
-    whole, _, fraction = digits.replace(",", "").partition(".")
-    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
-    return f"{whole}.{fraction}" if fraction else whole
+    integer, _, fraction = digits.replace(",", "").partition(".")
+    integer, fraction = integer.lstrip("0") or "0", fraction.rstrip("0")
+    return f"{integer}.{fraction}" if fraction else integer
 
 
 def _digit(char: str) -> str:

@@ -66,8 +66,8 @@ class Evidence:
         """Write `7 million` in digits where no context has the 7, and one has the 7,000,000."""
         parts, end = [], 0
         for (start, after), digits in find_scaled(text):
-            written = self.stems[split_words(text[start:after])[0]]
-            if digits in self.words and written not in self.words:
+            word = self.stems[split_words(text[start:after])[0]]
+            if digits in self.words and word not in self.words:
                 parts += [text[end:start], digits]
                 end = after
         return "".join([*parts, text[end:]])
@@ -77,12 +77,12 @@ class Evidence:
         missing = [where for where, plain in find_numbers(text, span) if not self.has_number(plain)]
         if not missing:
             return ()
-        known = [
+        matches = [
             (start + span[0], end + span[0])
             for (start, end), digits in find_scaled(text[slice(*span)])
             if self.has_number(digits)
         ]
-        return tuple(where for where in missing if not any(start <= where[0] < end for start, end in known))
+        return tuple(where for where in missing if not any(start <= where[0] < end for start, end in matches))
 
     def most_together(self, stems: Sequence[str]) -> int:
         """Count how many of these different words the passage has that has most of them.

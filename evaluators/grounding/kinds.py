@@ -70,16 +70,16 @@ def has_kind(text: str, kind: AnswerKind, question: str) -> bool:
     text = text[:MAX_CHARS]
     if kind is AnswerKind.YES_OR_NO:
         return True
-    words, asked = split_words(text), set(split_words(question))
+    words, question_words = split_words(text), set(split_words(question))
     if kind in (AnswerKind.TIME, AnswerKind.NUMBER):
-        return _has_number(words, asked, _WORD_OF_TIME if kind is AnswerKind.TIME else _WORD_OF_NUMBER)
+        return _has_number(words, question_words, _WORD_OF_TIME if kind is AnswerKind.TIME else _WORD_OF_NUMBER)
     # Without a single capital letter, or with no other, capitals tell no names.
     if text == text.lower() or text == text.upper():
         return True
     names = {name for _, name in find_names(text, (0, len(text)))}
     first = words[0] if words and words[0] not in FUNCTION_WORDS else ""
     is_person = kind is AnswerKind.PERSON and not _WORD_OF_PERSON.isdisjoint(words)
-    return is_person or not asked.issuperset(names | ({first} if first else set()))
+    return is_person or not question_words.issuperset(names | ({first} if first else set()))
 
 
 def is_brief_answer(text: str, kind: AnswerKind | None, question: str) -> bool:

@@ -22,11 +22,11 @@ def find_scaled(text: str) -> Iterator[tuple[Span, str]]:
     """Yield the numbers that a word scales, each with its value in digits: `3.5 billion` is `3500000000`."""
     lowered = text.lower()
     # Looked for first, as the rest takes ten times as long.
-    for found in _SCALED.finditer(text) if any(power in lowered for power in _POWERS) else ():
-        number = found[1].lower().replace(",", "")
-        value = Decimal(NUMBER_WORDS.get(number, number)).scaleb(_POWERS[found[2].lower()])
+    for match in _SCALED.finditer(text) if any(power in lowered for power in _POWERS) else ():
+        number = match[1].lower().replace(",", "")
+        value = Decimal(NUMBER_WORDS.get(number, number)).scaleb(_POWERS[match[2].lower()])
         digits = f"{value:f}"
-        yield found.span(), digits.rstrip("0").rstrip(".") if "." in digits else digits
+        yield match.span(), digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 def in_digits(text: str) -> str:
@@ -35,5 +35,5 @@ def in_digits(text: str) -> str:
     for (start, after), digits in find_scaled(text):
         parts += [text[end:start], digits]
         end = after
-    written = "".join([*parts, text[end:]])
-    return _PER_CENT.sub(" percent", written) if "%" in written or "per cent" in written else written
+    converted = "".join([*parts, text[end:]])
+    return _PER_CENT.sub(" percent", converted) if "%" in converted or "per cent" in converted else converted

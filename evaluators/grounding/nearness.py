@@ -31,21 +31,23 @@ def near_question(output: str, question: str, contexts: Iterable[str], evidence:
     None if the answer is longer than SHORT or either text is without content words. More contexts never reduce it.
     """
     words = split_words(output)
-    asked = content_stems(split_words(question), evidence.stems, else_all=False)[:MAX_ASKED]
+    question_stems = content_stems(split_words(question), evidence.stems, else_all=False)[:MAX_ASKED]
     answer = content_stems(words, evidence.stems, else_all=False)
-    if len(words) > SHORT or not asked or not answer:
+    if len(words) > SHORT or not question_stems or not answer:
         return None
-    told = [stem for stem in answer if stem not in asked]
-    if not told:
+    answer_stems = [stem for stem in answer if stem not in question_stems]
+    if not answer_stems:
         return ECHO
-    return max((_nearest(told, asked, context, evidence.stems) for context in contexts), default=0.0)
+    return max((_nearest(answer_stems, question_stems, context, evidence.stems) for context in contexts), default=0.0)
 
 
 def _nearest(told: Sequence[str], asked: Sequence[str], context: str, stems: Stems) -> float:
     places, sentence_of = _places(context, stems)
-    known = [places[stem] for stem in asked if stem in places]
-    found = (_sum(place, known, sentence_of) for stem in told for place in places.get(stem, ()) if known)
-    return max(found, default=0.0) / len(asked)
+    question_places = [places[stem] for stem in asked if stem in places]
+    distances = (
+        _sum(place, question_places, sentence_of) for stem in told for place in places.get(stem, ()) if question_places
+    )
+    return max(distances, default=0.0) / len(asked)
 
 
 def _places(context: str, stems: Stems) -> tuple[Places, Sequence[int]]:

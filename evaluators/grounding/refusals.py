@@ -70,5 +70,5 @@ def find_refusal(text: str, span: Span | None = None) -> Span | None:
     if end - start > MAX_CHARS:
         return None
     sentence = text[start:end]
-    found = _REFUSAL.search(sentence) if _HINT.search(sentence.lower()) else None
-    return (start + found.start(), start + found.end()) if found else None
+    match = _REFUSAL.search(sentence) if _HINT.search(sentence.lower()) else None
+    return (start + match.start(), start + match.end()) if match else None

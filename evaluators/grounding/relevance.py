@@ -54,7 +54,7 @@ def measure_nearness(
     """
     from evaluators.minilm import embed, windows
 
-    asked = question[:MAX_QUESTION_CHARS]
+    question_text = question[:MAX_QUESTION_CHARS]
     places = [
         (index, span)
         for index, text in enumerate(texts)
@@ -62,16 +62,16 @@ def measure_nearness(
         for span in windows(text, tokens=tokens, overlap=overlap)
     ]
     stems = Stems()
-    wanted = content_stems(split_words(asked), stems)
-    covered = [(index, span, _coverage(texts[index][slice(*span)], wanted, stems)) for index, span in places]
-    chosen = _chosen(covered, texts)
-    vectors = embed([asked, *(texts[index][slice(*span)] for index, span, _ in chosen)])
-    found = [
+    question_stems = content_stems(split_words(question_text), stems)
+    covered = [(index, span, _coverage(texts[index][slice(*span)], question_stems, stems)) for index, span in places]
+    candidates = _chosen(covered, texts)
+    vectors = embed([question_text, *(texts[index][slice(*span)] for index, span, _ in candidates)])
+    nearest = [
         # Summed with fsum instead of a matrix product, whose last bits can depend on the batch.
         Nearness(index, span, _clamped(math.fsum((vectors[0] * vector).tolist())), coverage)
-        for (index, span, coverage), vector in zip(chosen, vectors[1:], strict=True)
+        for (index, span, coverage), vector in zip(candidates, vectors[1:], strict=True)
     ]
-    return Nearest(tuple(found), len(places))
+    return Nearest(tuple(nearest), len(places))
 
 
 def _chosen(covered: list[tuple[int, Span, float]], texts: Sequence[str]) -> list[tuple[int, Span, float]]:

@@ -34,11 +34,11 @@ def split_sentences(text: str) -> list[Span]:
 
 def _pieces(text: str) -> Iterator[Span]:
     start = 0
-    for found in _BREAK.finditer(text):
-        if found[0][0] == "." and not _ends_sentence(text, found):
+    for match in _BREAK.finditer(text):
+        if match[0][0] == "." and not _ends_sentence(text, match):
             continue
-        yield start, found.end()
-        start = found.end()
+        yield start, match.end()
+        start = match.end()
     yield start, len(text)
 
 

@@ -49,9 +49,9 @@ def support_of_gold(gold: str, question: str, evidence: Evidence) -> Sufficiency
     pairs = sum(pair in evidence.pairs for pair in pairwise(stems)) / (len(stems) - 1) if len(stems) > 1 else share
     together = evidence.most_together(content) / len(content)
     n_missing = len(evidence.missing_numbers(gold, (0, len(gold))))
-    asked = content_stems(split_words(question), evidence.stems, else_all=False)
-    both = list(dict.fromkeys([*content, *asked]))
-    near = evidence.most_together(both) / len(both)
+    question_stems = content_stems(split_words(question), evidence.stems, else_all=False)
+    stems_needed = list(dict.fromkeys([*content, *question_stems]))
+    near = evidence.most_together(stems_needed) / len(stems_needed)
     value = (share + pairs + together) / 3 * (1 - NUMBER_WEIGHT * n_missing / (n_missing + 1))
     return Sufficiency(
         value * (1 - NEAR_WEIGHT + NEAR_WEIGHT * near),
@@ -66,11 +66,11 @@ def question_in_contexts(question: str, contexts: Sequence[str]) -> Sufficiency:
 
     The passage does not necessarily contain the answer: this is a heuristic for samples without a gold answer.
     """
-    found = measure_nearness(question, contexts, tokens=PASSAGE_TOKENS, overlap=PASSAGE_OVERLAP)
-    cosine = max(window.cosine for window in found.windows)
+    nearest = measure_nearness(question, contexts, tokens=PASSAGE_TOKENS, overlap=PASSAGE_OVERLAP)
+    cosine = max(window.cosine for window in nearest.windows)
     evidence = Evidence(contexts)
-    asked = content_stems(split_words(question), evidence.stems)
-    covered = evidence.most_together(asked) / len(asked)
+    question_stems = content_stems(split_words(question), evidence.stems)
+    covered = evidence.most_together(question_stems) / len(question_stems)
     kind = asked_kind(question)
     is_there = kind is None or any(has_kind(context, kind, question) for context in contexts)
     return Sufficiency(
@@ -83,6 +83,6 @@ def question_in_contexts(question: str, contexts: Sequence[str]) -> Sufficiency:
             "question_words": covered,
             "asks_for": None if kind is None else str(kind),
             "has_what_is_asked_for": is_there,
-            "n_windows": found.n_windows,
+            "n_windows": nearest.n_windows,
         },
     )

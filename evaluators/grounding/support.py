@@ -135,10 +135,10 @@ class _Words:
 
     def _parts(self, start: int, below: float) -> Parts | None:
         """Measure the window that begins at a word; None unless its mean is below a number."""
-        known = self._known[start : start + WINDOW]
-        paired = self._paired[start : start + WINDOW - 1]
-        words = sum(known) / len(known)
-        pairs = sum(paired) / len(paired) if paired else words
+        is_known = self._known[start : start + WINDOW]
+        pairs_known = self._paired[start : start + WINDOW - 1]
+        words = sum(is_known) / len(is_known)
+        pairs = sum(pairs_known) / len(pairs_known) if pairs_known else words
         # Skip the passages if the result reaches the limit even with nothing together.
         if (words + pairs) / 3 >= below:
             return None
@@ -157,9 +157,9 @@ def measure_support(output: str, evidence: Evidence, *, spans: Sequence[Span] | 
     Interjections ("Yes, sure!") do not count as words, so the result can be empty. The work grows with the output and
     with the contexts, never with their product.
     """
-    measured = (_sentence(output, span, evidence) for span in (split_sentences(output) if spans is None else spans))
-    found = [sentence for sentence in measured if sentence is not None]
-    return Support(tuple([sentence for sentence in found if sentence.has_content] or found))
+    sentences = (_sentence(output, span, evidence) for span in (split_sentences(output) if spans is None else spans))
+    supported = [sentence for sentence in sentences if sentence is not None]
+    return Support(tuple([sentence for sentence in supported if sentence.has_content] or supported))
 
 
 def claim_words(text: str) -> list[str]:

@@ -98,13 +98,13 @@ class Stems(dict[str, str]):
         super().__init__(_OF_SMALL_WORDS)
 
     def __missing__(self, word: str) -> str:
-        made = self[word] = stem(word)
-        return made
+        value = self[word] = stem(word)
+        return value
 
 
 class Words(dict[str, list[str]]):
     """Cache of the words of sentences within one comparison; not retained longer either."""
 
     def __missing__(self, sentence: str) -> list[str]:
-        made = self[sentence] = split_words(sentence)
-        return made
+        words = self[sentence] = split_words(sentence)
+        return words

@@ -104,8 +104,8 @@ class Copies:
 
     def _parted(self, words: Iterable[str]) -> frozenset[str]:
         """Return the parts of words such as 1st, which tokens have apart."""
-        mixed = (word for word in words if not word.isalpha())
-        return frozenset(self._evidence.stems[part] for word in mixed for part in _WORD.findall(word))
+        mixed_words = (word for word in words if not word.isalpha())
+        return frozenset(self._evidence.stems[part] for word in mixed_words for part in _WORD.findall(word))
 
     def changes(self, sentence: Sentence, excused: Container[int]) -> list[Change]:
         """Return what turns a sentence around against each context's sentence that it copies; of several the least.
@@ -118,8 +118,8 @@ class Copies:
         tokens = self._tokens(sentence.text, sentence.span)
         plain = [token.key for token in tokens if _is_plain(token)]
         near = [index for index in alike if _may_be_copied(plain, self._keys[index])]
-        found = [self._against(tokens, self._read(index), excused) for index in near]
-        return min((change for change in found if change is not None), key=len, default=[])
+        changes = [self._against(tokens, self._read(index), excused) for index in near]
+        return min((change for change in changes if change is not None), key=len, default=[])
 
     def _alike(self, sentence: Sentence) -> list[int]:
         """Return the sentences that share most content words with one; of equals those of the first words."""
@@ -128,25 +128,25 @@ class Copies:
         counts = Counter(chain.from_iterable(index_list for index_list in places if len(index_list) <= MAX_PLACES))
         least = max(FEWEST_ALIKE, SHARED * len(stems))
         # By the words and not by the place, so that the order of the contexts changes nothing.
-        ranked = sorted((-n, self._told[index].said, index) for index, n in counts.items() if n >= least)
-        return [index for _, _, index in ranked[:CANDIDATES]]
+        ranked_sentences = sorted((-n, self._told[index].said, index) for index, n in counts.items() if n >= least)
+        return [index for _, _, index in ranked_sentences[:CANDIDATES]]
 
     def _read(self, index: int) -> tuple[Token, ...]:
         if index not in self._tokens_of:
-            told = self._told[index]
-            self._tokens_of[index] = self._tokens(told.text, told.span)
+            sentence = self._told[index]
+            self._tokens_of[index] = self._tokens(sentence.text, sentence.span)
         return self._tokens_of[index]
 
     def _against(self, said: Sequence[Token], told: Sequence[Token], excused: Container[int]) -> list[Change] | None:
         """Return the changes against one sentence; None where it is not copied."""
         from rapidfuzz.distance import LCSseq
 
-        found = LCSseq.opcodes([token.key for token in told], [token.key for token in said])
+        opcodes = LCSseq.opcodes([token.key for token in told], [token.key for token in said])
         blocks = [
             (opcode.tag, told[opcode.src_start : opcode.src_end], said[opcode.dest_start : opcode.dest_end])
-            for opcode in found
+            for opcode in opcodes
         ]
-        same = [pair for tag, left, right in blocks if tag == "equal" for pair in zip(left, right, strict=True)]
+        same = [pair for tag, before, right in blocks if tag == "equal" for pair in zip(before, right, strict=True)]
         alike = _likeness(told, said, same)
         if alike < ALIKE:
             return None
@@ -159,8 +159,8 @@ class Copies:
         exchanged = [pair for pair in same if self._differ(*pair) and pair[1].span[0] not in excused]
         if len(exchanged) > MOST_EXCHANGED or _is_a_list_in_another_order(exchanged, said):
             return
-        for left, right in exchanged:
-            if _is_moved(left, right, told, said):
+        for before, right in exchanged:
+            if _is_moved(before, right, told, said):
                 yield Change(Turn.NAME if right.key == NAME else Turn.NUMBER, right.span)
 
     def _differ(self, told: Token, said: Token) -> bool:
@@ -168,10 +168,10 @@ class Copies:
             return told.words != said.words
         if said.key != NAME:
             return False
-        left, right = set(told.words), set(said.words)
+        context_words, right = set(told.words), set(said.words)
         # A surname matches the full name: "Petrova" for "Anna Petrova", and also "Anna" if both are adjacent.
-        related = left <= right or right <= left
-        return not related and not any(pair in self._whole_names for pair in _between(left, right))
+        related = context_words <= right or right <= context_words
+        return not related and not any(pair in self._whole_names for pair in _between(context_words, right))
 
     def _tokens(self, text: str, span: Span) -> tuple[Token, ...]:
         words = list(_WORD.finditer(text, *span))
@@ -199,13 +199,13 @@ class Copies:
     @cached_property
     def _whole_names(self) -> frozenset[tuple[str, str]]:
         """The neighbours in names of the contexts: with a comma between them they are two."""
-        pairs = (pair for told in self._told for pair in _IN_ONE_NAME.findall(told.said))
+        pairs = (pair for sentence in self._told for pair in _IN_ONE_NAME.findall(sentence.said))
         return frozenset((first.lower(), second.lower()) for first, second in pairs)
 
     @cached_property
     def _small(self) -> frozenset[str]:
         """The words that the contexts have in small letters."""
-        return frozenset(found for told in self._told for found in _IN_SMALL_LETTERS.findall(told.said))
+        return frozenset(name for sentence in self._told for name in _IN_SMALL_LETTERS.findall(sentence.said))
 
 
 def _between(left: set[str], right: set[str]) -> Iterator[tuple[str, str]]:
@@ -244,24 +244,24 @@ def _is_moved(left: Token, right: Token, told: Sequence[Token], said: Sequence[T
 def _turns(blocks: Sequence[Block]) -> Iterator[Change]:
     """Yield the turns of what was put in, left out or exchanged between words that are the same."""
     for index, run in _changed_runs(blocks):
-        left = [word for _, told, _ in run for token in told for word in token.words]
-        put = [token for _, _, said in run for token in said]
-        words = [word for token in put for word in token.words]
-        if max(len(left), len(put)) > LONGEST_CHANGE:
+        removed = [word for _, context_tokens, _ in run for token in context_tokens for word in token.words]
+        added = [token for _, _, output_tokens in run for token in output_tokens]
+        words = [word for token in added for word in token.words]
+        if max(len(removed), len(added)) > LONGEST_CHANGE:
             continue
         before = blocks[index - 1][2] if index else ()
         after = blocks[index + len(run)][2] if index + len(run) < len(blocks) else ()
-        turn = Turn.UNIT if before and _is_other_unit(before[-1], left, words) else turned(left, words)
-        if turn and (put or (before and after)):
-            yield Change(turn, _whole(put or after[:1]))
+        turn = Turn.UNIT if before and _is_other_unit(before[-1], removed, words) else turned(removed, words)
+        if turn and (added or (before and after)):
+            yield Change(turn, _whole(added or after[:1]))
 
 
 def _changed_runs(blocks: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block]]]:
     """Yield the runs of blocks between those that are the same, each with the place of its first."""
     for is_same, run in groupby(enumerate(blocks), key=lambda each: each[1][0] == "equal"):
         if not is_same:
-            found = list(run)
-            yield found[0][0], [block for _, block in found]
+            changes = list(run)
+            yield changes[0][0], [block for _, block in changes]
 
 
 def _is_other_unit(before: Token, left_out: Sequence[str], put_in: Sequence[str]) -> bool:

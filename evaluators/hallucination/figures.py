@@ -83,10 +83,10 @@ class Figures:
         """Return the kind of support for a number of the output, in the sentence `text` that starts at offset
         `begins`.
         """
-        known = self._units.get(quantity.value)
-        if known is None and self._is_a_word(quantity):
+        units = self._units.get(quantity.value)
+        if units is None and self._is_a_word(quantity):
             return Basis.STATED
-        if known and (quantity.unit is None or None in known or quantity.unit in known):
+        if units and (quantity.unit is None or None in units or quantity.unit in units):
             return Basis.STATED
         if quantity.unit is not None and self._is_converted(quantity, quantity.unit):
             return Basis.CONVERTED
@@ -94,7 +94,7 @@ class Figures:
             return Basis.ROUNDED
         if self._is_derived(quantity, text):
             return Basis.DERIVED
-        return Basis.OTHER_UNIT if known else Basis.NOTHING
+        return Basis.OTHER_UNIT if units else Basis.NOTHING
 
     def has_date(self, date: Date) -> bool:
         """Return whether the contexts contain a matching date, or at least all its parts and no contradicting date."""
@@ -134,7 +134,7 @@ class Figures:
     @cached_property
     def _results(self) -> frozenset[tuple[str, Decimal]]:
         """What the numbers of a sentence and the next one add up to, and by what they differ."""
-        return frozenset(found for operands in _neighbours(self._told) for found in _reckoned(operands))
+        return frozenset(result for operands in _neighbours(self._told) for result in _reckoned(operands))
 
 
 def _neighbours(told: Sequence[Sentence]) -> Iterator[Sequence[Quantity]]:

@@ -67,14 +67,14 @@ def without_marks(text: str) -> str:
 
 def without_formatting(text: str, *, with_table_heads: bool = True, with_places: bool = True) -> Plain:
     """Take formatting away and fold characters that only look different; words and sentences stay as they are."""
-    folded = Plain(text) if text.isascii() else _folded(text, with_places=with_places)
-    if not with_table_heads and "|" in folded.text:
-        folded = _cut(folded, _HEAD)
-    if "\n" in folded.text:
-        folded = Plain(_WRAPPED.sub(_blank, folded.text), folded.origins)
-    if _MAY_MARK.search(folded.text):
-        folded = _cut(folded, _MARKS, with_places=with_places)
-    return _cut(folded, _PARTED, with_places=with_places) if _PARTED.search(folded.text) else folded
+    normalized = Plain(text) if text.isascii() else _folded(text, with_places=with_places)
+    if not with_table_heads and "|" in normalized.text:
+        normalized = _cut(normalized, _HEAD)
+    if "\n" in normalized.text:
+        normalized = Plain(_WRAPPED.sub(_blank, normalized.text), normalized.origins)
+    if _MAY_MARK.search(normalized.text):
+        normalized = _cut(normalized, _MARKS, with_places=with_places)
+    return _cut(normalized, _PARTED, with_places=with_places) if _PARTED.search(normalized.text) else normalized
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -86,11 +86,11 @@ def _folded(text: str, *, with_places: bool) -> Plain:
     origins = None
     if with_places and any(len(to) != 1 for to in changed.values()):
         origins = [index for index, char in enumerate(text) for _ in changed.get(char, char)]
-    folded = text
+    normalized = text
     # One by one: to translate a text takes as long as some dozens of these.
     for char, to in changed.items():
-        folded = folded.replace(char, to)
-    return Plain(_FOREIGN.sub(_in_latin, folded) if _FOREIGN_LETTER.search(folded) else folded, origins)
+        normalized = normalized.replace(char, to)
+    return Plain(_FOREIGN.sub(_in_latin, normalized) if _FOREIGN_LETTER.search(normalized) else normalized, origins)
 
 
 def _fold_char(char: str) -> str:
@@ -111,26 +111,26 @@ _FOLDED = CharTable(_fold_char)
 def _in_latin(found: re.Match[str]) -> str:
     """Convert a word's look-alike letters to Latin if the word also has Latin letters."""
     word = found[0]
-    folded = word.translate(_LOOK_ALIKES)
-    return folded if folded.isascii() and any("a" <= char.lower() <= "z" for char in word) else word
+    latin = word.translate(_LOOK_ALIKES)
+    return latin if latin.isascii() and any("a" <= char.lower() <= "z" for char in word) else word
 
 
 def _cut(plain: Plain, marks: re.Pattern[str], *, with_places: bool = True) -> Plain:
     """Leave inline marks out, and put blanks in the place of the others."""
     parts: list[str] = []
-    kept: list[tuple[int, int]] = []
+    segments: list[tuple[int, int]] = []
     end = 0
-    for found in marks.finditer(plain.text):
-        is_inline = found.lastgroup == "inline"
-        parts.append(plain.text[end : found.start()])
-        parts.append("" if is_inline else _blank(found))
-        kept.append((end, found.start() if is_inline else found.end()))
-        end = found.end()
-    kept.append((end, len(plain.text)))
+    for match in marks.finditer(plain.text):
+        is_inline = match.lastgroup == "inline"
+        parts.append(plain.text[end : match.start()])
+        parts.append("" if is_inline else _blank(match))
+        segments.append((end, match.start() if is_inline else match.end()))
+        end = match.end()
+    segments.append((end, len(plain.text)))
     text = "".join([*parts, plain.text[end:]])
     if not with_places:
         return Plain(text)
-    return Plain(text, _origins(plain, kept) if len(text) != len(plain.text) else plain.origins)
+    return Plain(text, _origins(plain, segments) if len(text) != len(plain.text) else plain.origins)
 
 
 def _origins(plain: Plain, kept: Sequence[Span]) -> list[int]:

@@ -183,8 +183,8 @@ def find_claims(text: str, question: str, words: Words | None = None, *, known: 
         claims.append(bare)
         if bare[0] > span[0] and _HEDGED.match(text, *span):
             idle.append(((span[0], bare[0]), Idle.OPINION))
-        if bare[1] < span[1] and (asked := _asked_behind(text, bare[1], span[1])) is not None:
-            idle.append((asked, Idle.QUESTION))
+        if bare[1] < span[1] and (question_span := _asked_behind(text, bare[1], span[1])) is not None:
+            idle.append((question_span, Idle.QUESTION))
     return Said(tuple(claims), tuple(idle))
 
 
@@ -221,9 +221,9 @@ def _asks(sentence: str) -> bool:
 def _is_opinion(sentence: str, words: Sequence[str], question: str, known: Container[str]) -> bool:
     if len(sentence) > _LONGEST_CHARS or not _OPINION.match(sentence) or any(map(str.isdigit, sentence)):
         return False
-    said = content_stems([word for word in words if word not in _ANY], Stems(), else_all=False)
-    asked = content_stems(split_words(question), Stems(), else_all=False)
-    return len(said) <= MOST_OF_AN_OPINION and all(stem in known or stem in asked for stem in said)
+    stems = content_stems([word for word in words if word not in _ANY], Stems(), else_all=False)
+    question_stems = content_stems(split_words(question), Stems(), else_all=False)
+    return len(stems) <= MOST_OF_AN_OPINION and all(stem in known or stem in question_stems for stem in stems)
 
 
 def _is_nothing_but_frame(sentence: str, words: Sequence[str]) -> bool:
@@ -274,13 +274,13 @@ def _after_telling(piece: str, start: int) -> int | None:
     attributed = _ATTRIBUTED.match(piece) or _HEDGED.match(piece)
     if attributed is not None:
         return start + attributed.end()
-    found = _TELLS.search(piece.lower())
-    if found is None:
+    match = _TELLS.search(piece.lower())
+    if match is None:
         return None
-    words = split_words(piece[: found.end()])
+    words = split_words(piece[: match.end()])
     is_frame = len(words) <= LONGEST and _OPENING.issuperset(words)
     if is_frame and (not _TEXTS.isdisjoint(words) or ANNOUNCED.match(" ".join(words) + " ")):
-        return start + found.end()
+        return start + match.end()
     return None
 
 

@@ -119,10 +119,10 @@ class Names:
     def has(self, name: str) -> bool:
         """Return whether a context has a name, or a form of it: a plural, a people's name, an acronym."""
         lowered = name.lower()
-        known = self._evidence.words
+        evidence_words = self._evidence.words
         return (
-            all(self._evidence.stems[part] in known for part in split_words(name))
-            or not known.isdisjoint(self._evidence.stems[word] for word in _GROUPS.get(lowered, ()))
+            all(self._evidence.stems[part] in evidence_words for part in split_words(name))
+            or not evidence_words.isdisjoint(self._evidence.stems[word] for word in _GROUPS.get(lowered, ()))
             or self._has_form_of(lowered)
             or (name.isupper() and lowered in self._acronyms)
         )
@@ -150,12 +150,12 @@ class Names:
 
     @cached_property
     def _capitalised(self) -> frozenset[str]:
-        found = (word for text in self._contexts for word in _CAPITALISED.findall(text))
-        return frozenset(word.lower() for word in found if word[0].isupper())
+        words = (word for text in self._contexts for word in _CAPITALISED.findall(text))
+        return frozenset(word.lower() for word in words if word[0].isupper())
 
     @cached_property
     def _acronyms(self) -> frozenset[str]:
-        return frozenset(made for text in self._contexts for made in _initials(text))
+        return frozenset(acronym for text in self._contexts for acronym in _initials(text))
 
 
 def _tell_nothing(words: Sequence[re.Match[str]]) -> bool:
@@ -177,12 +177,12 @@ def _roots(name: str) -> tuple[str, ...]:
 
 def _initials(text: str) -> set[str]:
     """Return the acronyms of the runs of capitalised words, small words left out: "World Health Organization"."""
-    found: set[str] = set()
+    acronyms: set[str] = set()
     run = ""
     for word in _WORD.finditer(text):
         if word[0][0].isupper():
             run = (run + word[0][0].lower())[-6:]
-            found.update(run[start:] for start in range(len(run) - 1))
+            acronyms.update(run[start:] for start in range(len(run) - 1))
         elif word[0] not in FUNCTION_WORDS:
             run = ""
-    return found
+    return acronyms

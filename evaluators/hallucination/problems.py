@@ -94,11 +94,11 @@ class Checks:
     def check(self, sentence: Sentence) -> Checked:
         """Check the numbers, dates, names, negations, quantifiers and modals of one claim."""
         figures = self._check_figures(sentence) if may_have_figures(sentence.said, sentence.words) else NO_FIGURES
-        found = [*figures.problems]
+        findings = [*figures.problems]
         if is_english(sentence.words):
-            found += [Found(Problem.NAME, where) for where in self._names.unknown(sentence)]
-        found += self._turned(sentence, [where for where, _ in figures.derived])
-        return Checked(tuple(_first_of_each_place(found)), figures.derived, figures.dates)
+            findings += [Found(Problem.NAME, where) for where in self._names.unknown(sentence)]
+        findings += self._turned(sentence, [where for where, _ in figures.derived])
+        return Checked(tuple(_first_of_each_place(findings)), figures.derived, figures.dates)
 
     def _check_figures(self, sentence: Sentence) -> Checked:
         text, span = sentence.text, sentence.span
@@ -107,9 +107,9 @@ class Checks:
         quantities = find_quantities(text, span, dates)
         bases = [(quantity.span, self._figures.basis_of(quantity, sentence.said, span[0])) for quantity in quantities]
         derived = tuple((where, basis) for where, basis in bases if basis in SUPPORTING and basis is not Basis.STATED)
-        found = [Found(_problem(basis), where) for where, basis in bases if basis not in SUPPORTING]
-        found += [Found(Problem.DATE, date.span) for date in dates if date.span not in right]
-        return Checked(tuple(found), derived, tuple(sorted(right)))
+        findings = [Found(_problem(basis), where) for where, basis in bases if basis not in SUPPORTING]
+        findings += [Found(Problem.DATE, date.span) for date in dates if date.span not in right]
+        return Checked(tuple(findings), derived, tuple(sorted(right)))
 
     def _turned(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Found]:
         starts = {start for start, _ in derived}
@@ -146,9 +146,9 @@ def is_english(words: Sequence[str]) -> bool:
 
 def _first_of_each_place(found: Sequence[Found]) -> list[Found]:
     """Drop findings that overlap an earlier one: an unknown number is not also reported as a moved number."""
-    kept: list[Found] = []
+    first_findings: list[Found] = []
     for finding in found:
         start, end = finding.span
-        if not any(other.span[0] < end and start < other.span[1] for other in kept):
-            kept.append(finding)
-    return kept
+        if not any(other.span[0] < end and start < other.span[1] for other in first_findings):
+            first_findings.append(finding)
+    return first_findings

@@ -102,9 +102,9 @@ def may_have_figures(said: str, words: Iterable[str]) -> bool:
 
 def find_dates(text: str, span: Span) -> list[Date]:
     """Find the dates within a span, in their order and without overlaps."""
-    found = [date for pattern in _patterns(text[slice(*span)]) for date in _read_dates(pattern, text, span)]
+    found_dates = [date for pattern in _patterns(text[slice(*span)]) for date in _read_dates(pattern, text, span)]
     dates: list[Date] = []
-    for date in sorted(found, key=lambda each: (each.span[0], -each.span[1])):
+    for date in sorted(found_dates, key=lambda each: (each.span[0], -each.span[1])):
         if not dates or date.span[0] >= dates[-1].span[1]:
             dates.append(date)
     return dates
@@ -136,19 +136,19 @@ def _is_date(month: int, day: int) -> bool:
 
 def find_quantities(text: str, span: Span, dates: Sequence[Date] | None = None) -> list[Quantity]:
     """Find the numbers in a span that are not part of a date, in digits or spelled out, with their units."""
-    found = [*_in_digits(text, span), *_spelled(text, span)]
-    inside = [date.span for date in (find_dates(text, span) if dates is None else dates)] if found else []
-    outside = (quantity for quantity in found if not any(start <= quantity.span[0] < end for start, end in inside))
+    quantities = [*_in_digits(text, span), *_spelled(text, span)]
+    inside = [date.span for date in (find_dates(text, span) if dates is None else dates)] if quantities else []
+    outside = (quantity for quantity in quantities if not any(start <= quantity.span[0] < end for start, end in inside))
     return sorted(outside, key=lambda each: each.span)
 
 
 def _in_digits(text: str, span: Span) -> Iterator[Quantity]:
-    for found in _DIGITS.finditer(text, *span):
-        start = found.start()
-        if not _is_part_of_a_word(text, start, found):
+    for match in _DIGITS.finditer(text, *span):
+        start = match.start()
+        if not _is_part_of_a_word(text, start, match):
             before = _BEFORE.search(text[max(0, start - 5) : start])
             yield _quantity(
-                text, found, (before["money"] or "").lower() if before else "", bool(before and before["sign"])
+                text, match, (before["money"] or "").lower() if before else "", bool(before and before["sign"])
             )
 
 
@@ -180,25 +180,25 @@ def _spelled(text: str, span: Span) -> Iterator[Quantity]:
     if _WORDS.isdisjoint(_LETTERS_ONLY.findall(text[slice(*span)].lower())):
         return
     place = span[0]
-    while (begun := _SPELLED_START.search(text, place, span[1])) is not None:
-        found = _SPELLED.match(text, begun.start(), span[1])
-        place = max(found.end() if found else 0, begun.start() + 1)
-        value = _spelled_value(found) if found else None
-        if found is None or value is None:
+    while (start_match := _SPELLED_START.search(text, place, span[1])) is not None:
+        match = _SPELLED.match(text, start_match.start(), span[1])
+        place = max(match.end() if match else 0, start_match.start() + 1)
+        value = _spelled_value(match) if match else None
+        if match is None or value is None:
             continue
-        scaled = _POWER_AFTER.match(text, found.end(), span[1])
-        end = scaled.end() if scaled else found.end()
+        scaled = _POWER_AFTER.match(text, match.end(), span[1])
+        end = scaled.end() if scaled else match.end()
         unit, after = unit_after(text, end)
         power = _POWERS[scaled[1].lower()] if scaled else 0
         # "One" is mostly no number, and neither is "a hundred" a claim of exactly so many.
         if value == 1 and unit is None and not power:
             continue
-        yield Quantity((found.start(), max(after, end)), Decimal(value).scaleb(power).normalize(), unit)
+        yield Quantity((match.start(), max(after, end)), Decimal(value).scaleb(power).normalize(), unit)
 
 
 def _spelled_value(found: re.Match[str]) -> int | None:
     if not any(found.groupdict().values()):
         return None
     hundreds = found["hundreds"]
-    whole = 100 * (1 if hundreds.lower() == "a" else int(NUMBER_WORDS[hundreds.lower()])) if hundreds else 0
-    return whole + sum(int(NUMBER_WORDS[found[part].lower()]) for part in ("tens", "ones", "small") if found[part])
+    total = 100 * (1 if hundreds.lower() == "a" else int(NUMBER_WORDS[hundreds.lower()])) if hundreds else 0
+    return total + sum(int(NUMBER_WORDS[found[part].lower()]) for part in ("tens", "ones", "small") if found[part])

@@ -111,9 +111,9 @@ class _Contexts:
         self.evidence = Evidence(())
         self._codes = _Codes()
         self._encoded: list[str] = []
-        told = [sentence for text in texts for sentence in self._read(text)]
+        sentences = [sentence for text in texts for sentence in self._read(text)]
         self._budget = MAX_COMPARED
-        self.checks = Checks(texts, told, self.evidence, question)
+        self.checks = Checks(texts, sentences, self.evidence, question)
 
     @cached_property
     def _joined(self) -> str:
@@ -123,21 +123,21 @@ class _Contexts:
         if (other := in_digits(text)) != text:
             self.evidence.add_words(split_words(other))
         spans = split_sentences(text)
-        said = [text[start:end] for start, end in spans]
-        words = [self.words[text] for text in said]
+        texts = [text[start:end] for start, end in spans]
+        words = [self.words[text] for text in texts]
         stems = self.evidence.add_words(list(chain.from_iterable(words)))
         self._encoded.append(self._encode(stems))
         ends = accumulate(map(len, words))
         return [
             Sentence(text, span, sentence_text, split, stems[end - len(split) : end])
-            for span, sentence_text, split, end in zip(spans, said, words, ends, strict=True)
+            for span, sentence_text, split, end in zip(spans, texts, words, ends, strict=True)
         ]
 
     def sentence(self, text: str, span: Span) -> Sentence:
         """Return a claim with its words, without what it opens with."""
-        said = text[slice(*span)]
-        words = without_opening(self.words[said])
-        return Sentence(text, span, said, words, [self.evidence.stems[word] for word in words])
+        sentence_text = text[slice(*span)]
+        words = without_opening(self.words[sentence_text])
+        return Sentence(text, span, sentence_text, words, [self.evidence.stems[word] for word in words])
 
     def has(self, stems: Sequence[str]) -> bool:
         """Return whether a context has these words one after another."""
@@ -150,8 +150,8 @@ class _Contexts:
         self._budget -= len(self._joined)
         if self._budget < 0:
             return else_
-        said = self._encode(stems)
-        return max([LCSseq.similarity(said, told) for told in self._encoded], default=0) / len(stems)
+        encoded = self._encode(stems)
+        return max([LCSseq.similarity(encoded, context) for context in self._encoded], default=0) / len(stems)
 
     def _encode(self, stems: Iterable[str]) -> str:
         return "".join(map(self._codes.__getitem__, stems))
@@ -161,25 +161,25 @@ class _Codes(dict[str, str]):
     """A character for each word: texts of them are searched and compared much faster than lists of words."""
 
     def __missing__(self, stem: str) -> str:
-        made = self[stem] = chr(_FIRST_CODE + len(self))
-        return made
+        code = self[stem] = chr(_FIRST_CODE + len(self))
+        return code
 
 
 def judge(output: str, question: str, contexts: Sequence[str]) -> tuple[Verdict, Evidence]:
     """Judge an output by the words of the contexts. Places in the verdict are those of the output."""
     plain = without_formatting(output, with_table_heads=False)
     looked_up = _Contexts(contexts, question)
-    said = find_claims(plain.text, question, looked_up.words, known=looked_up.evidence.words)
-    found = (_claim(plain, span, looked_up) for span in said.claims)
-    claims = tuple([claim for claim in found if claim is not None])
+    parts = find_claims(plain.text, question, looked_up.words, known=looked_up.evidence.words)
+    claims_built = (_claim(plain, span, looked_up) for span in parts.claims)
+    claims = tuple([claim for claim in claims_built if claim is not None])
     # "It does." adds nothing next to a sentence that states the claim in full.
     claims = tuple([claim for claim in claims if claim.has_content]) or claims
-    asides = [span for span, why in said.idle if why in (Idle.QUESTION, Idle.OPINION)]
+    asides = [span for span, why in parts.idle if why in (Idle.QUESTION, Idle.OPINION)]
     supports = [_weighed(plain.text, span, looked_up) for span in asides]
     support = min((value for value in supports if value is not None), default=1.0)
-    words = [word for span in said.claims for word in looked_up.words[plain.text[slice(*span)]]]
-    kept = support * ASIDE_SUPPORT if asides else 1.0
-    return Verdict(claims, said, kept, is_english(words)), looked_up.evidence
+    words = [word for span in parts.claims for word in looked_up.words[plain.text[slice(*span)]]]
+    capped = support * ASIDE_SUPPORT if asides else 1.0
+    return Verdict(claims, parts, capped, is_english(words)), looked_up.evidence
 
 
 def _claim(plain: Plain, span: Span, contexts: _Contexts) -> Claim | None:
@@ -188,15 +188,15 @@ def _claim(plain: Plain, span: Span, contexts: _Contexts) -> Claim | None:
         return None
     if contexts.has(sentence.stems):
         return _whole(plain, span)
-    checked = contexts.checks.check(sentence)
-    left_out = _said_otherwise(plain.text, checked, contexts.evidence)
+    checks = contexts.checks.check(sentence)
+    left_out = _said_otherwise(plain.text, checks, contexts.evidence)
     text = _without(sentence, left_out)
     text = contexts.evidence.in_its_words(text) if may_have_figures(text, sentence.words) else text
     words = without_opening(contexts.words[text]) if text != sentence.said else sentence.words
     if not words:
-        return _whole(plain, span, checked)
+        return _whole(plain, span, checks)
     n_right = sum(len(split_words(plain.text[start:end])) for start, end in left_out)
-    return _weigh(plain, sentence, text, words, checked, n_right, contexts)
+    return _weigh(plain, sentence, text, words, checks, n_right, contexts)
 
 
 def _weigh(
@@ -247,10 +247,10 @@ def _said_otherwise(text: str, checked: Checked, evidence: Evidence) -> list[Spa
 
 def _without(sentence: Sentence, left_out: Sequence[Span]) -> str:
     """Blank out supported figures that are written in another way: their words do not have to occur in a context."""
-    said, begins = sentence.said, sentence.span[0]
+    text, begins = sentence.said, sentence.span[0]
     for start, end in left_out:
-        said = said[: start - begins] + " " * (end - start) + said[end - begins :]
-    return said
+        text = text[: start - begins] + " " * (end - start) + text[end - begins :]
+    return text
 
 
 def _weighed(text: str, span: Span, contexts: _Contexts) -> float | None:

@@ -83,8 +83,8 @@ def _is_denied(affirming: Sequence[str], denying: Sequence[str]) -> bool:
     """Return whether one side only adds a negation: "does not" and nothing, and not "is not small" and "is large"."""
     if not NEGATIONS.isdisjoint(affirming) or NEGATIONS.isdisjoint(denying):
         return False
-    rest = [word for word in denying if not (word in NEGATIONS or word in _BEFORE_T)]
-    return all(word in FUNCTION_WORDS or word in affirming or word in _DOES for word in rest)
+    other_words = [word for word in denying if not (word in NEGATIONS or word in _BEFORE_T)]
+    return all(word in FUNCTION_WORDS or word in affirming or word in _DOES for word in other_words)
 
 
 def _is_other_amount(left_out: Sequence[str], put_in: Sequence[str]) -> bool:

@@ -45,15 +45,15 @@ franc | franc 1 chf
 
 
 def _units() -> dict[str, Unit]:
-    found: dict[str, Unit] = {}
+    units_by_name: dict[str, Unit] = {}
     for line in _TABLE.strip().split("\n"):
         kind, *units = (part.strip() for part in line.split("|"))
         for name, size, *spellings in map(str.split, units):
             unit = Unit(name.replace("-", " "), kind, Decimal(size))
             for spelling in (name, *spellings):
-                found[spelling.replace("-", " ")] = unit
-                found.setdefault(_plural(spelling.replace("-", " ")), unit)
-    return found
+                units_by_name[spelling.replace("-", " ")] = unit
+                units_by_name.setdefault(_plural(spelling.replace("-", " ")), unit)
+    return units_by_name
 
 
 def _plural(spelling: str) -> str:
@@ -73,10 +73,10 @@ _WRITTEN_SMALL = frozenset("mgslhw")
 
 def unit_after(text: str, place: int) -> tuple[Unit | None, int]:
     """Return the unit at a position after a number and the end of that unit, or None and the position itself."""
-    found = UNIT_AFTER.match(text, place, min(len(text), place + 24))
-    if found is None:
+    match = UNIT_AFTER.match(text, place, min(len(text), place + 24))
+    if match is None:
         return None, place
-    written = (found["sign"] or found["name"]).replace("\u00b0", "").strip()
-    if len(written) == 1 and written.isalpha() and found["name"] and written not in _WRITTEN_SMALL:
+    symbol = (match["sign"] or match["name"]).replace("\u00b0", "").strip()
+    if len(symbol) == 1 and symbol.isalpha() and match["name"] and symbol not in _WRITTEN_SMALL:
         return None, place
-    return UNITS[written.lower()], found.end()
+    return UNITS[symbol.lower()], match.end()

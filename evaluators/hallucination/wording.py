@@ -61,9 +61,9 @@ def explain(verdict: Verdict, threshold: float, language: str | None = None) -> 
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
-    found = [problem for claim in claims for problem in claim.checked.problems]
+    problems = [problem for claim in claims for problem in claim.checked.problems]
     for problem in Problem:
-        places = [item.span for item in found if item.problem is problem]
+        places = [item.span for item in problems if item.problem is problem]
         if places:
             yield _PROBLEMS[problem].format(where=_places(places))
     glued = [claim.span for claim in claims if claim.n_unheard >= UNHEARD]
@@ -72,9 +72,9 @@ def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _places(spans: Sequence[Span]) -> str:
-    named = [f"{start} to {end}" for start, end in spans[:MAX_NAMED]]
-    more = f" and {len(spans) - MAX_NAMED} more" if len(spans) > MAX_NAMED else ""
-    return f"characters {', '.join(named)}{more}"
+    names = [f"{start} to {end}" for start, end in spans[:MAX_NAMED]]
+    suffix = f" and {len(spans) - MAX_NAMED} more" if len(spans) > MAX_NAMED else ""
+    return f"characters {', '.join(names)}{suffix}"
 
 
 def _by_words(verdict: Verdict) -> str:
@@ -90,10 +90,14 @@ def _by_words(verdict: Verdict) -> str:
 
 
 def _besides(verdict: Verdict) -> str:
-    own = [claim.span for claim in verdict.claims if claim.is_of_speaker]
-    told = f" The sentence at {_places(own)} is about the speaker, whom no context mentions." if own else ""
+    speaker_spans = [claim.span for claim in verdict.claims if claim.is_of_speaker]
+    text = (
+        f" The sentence at {_places(speaker_spans)} is about the speaker, whom no context mentions."
+        if speaker_spans
+        else ""
+    )
     aside = " A question or remark beside its claims ranks it lower." if verdict.idle_support < 1 else ""
-    return _derived(verdict) + told + aside
+    return _derived(verdict) + text + aside
 
 
 def _unseen(verdict: Verdict, language: str | None) -> str:
@@ -103,20 +107,20 @@ def _unseen(verdict: Verdict, language: str | None) -> str:
 
 
 def _derived(verdict: Verdict) -> str:
-    found = [(where, basis) for claim in verdict.claims for where, basis in claim.checked.derived]
-    told = [
-        f"the number at {_places([where for where, other in found if other is basis])} stands there {_BASES[basis]}"
+    derived = [(where, basis) for claim in verdict.claims for where, basis in claim.checked.derived]
+    sentences = [
+        f"the number at {_places([where for where, other in derived if other is basis])} stands there {_BASES[basis]}"
         for basis in _BASES
-        if any(other is basis for _, other in found)
+        if any(other is basis for _, other in derived)
     ]
-    return f" Counted as supported: {'; '.join(told)}." if told else ""
+    return f" Counted as supported: {'; '.join(sentences)}." if sentences else ""
 
 
 def parts(verdict: Verdict, near_question: float | None) -> dict[str, JSONValue]:
     """Return what `extra` shows: the parts of the claim that decides, the problems, and the worst sentences."""
     worst = verdict.worst
-    ranked = sorted(verdict.claims, key=lambda claim: (not claim.fails, claim.value, claim.span))[:MAX_LISTED]
-    found = [problem for claim in verdict.claims for problem in claim.checked.problems]
+    ranked_claims = sorted(verdict.claims, key=lambda claim: (not claim.fails, claim.value, claim.span))[:MAX_LISTED]
+    problems = [problem for claim in verdict.claims for problem in claim.checked.problems]
     return {
         "n_sentences": len(verdict.claims),
         "n_without_claims": len(verdict.said.idle),
@@ -130,15 +134,15 @@ def parts(verdict: Verdict, near_question: float | None) -> dict[str, JSONValue]
         "coverage": worst.coverage,
         "in_order": worst.in_order,
         "near_question": near_question,
-        "negation_differs": any(problem.problem is Problem.NEGATION for problem in found),
-        "unsupported_numbers": _offsets(problem.span for problem in found if problem.problem in _NUMBERS),
-        "unsupported_names": _offsets(problem.span for problem in found if problem.problem in _NAMES),
+        "negation_differs": any(problem.problem is Problem.NEGATION for problem in problems),
+        "unsupported_numbers": _offsets(problem.span for problem in problems if problem.problem in _NUMBERS),
+        "unsupported_names": _offsets(problem.span for problem in problems if problem.problem in _NAMES),
         "problems": [
             {"kind": str(problem.problem), "start": problem.span[0], "end": problem.span[1]}
-            for problem in found[:MAX_LISTED]
+            for problem in problems[:MAX_LISTED]
         ],
         "derived_numbers": _derived_numbers(verdict),
-        "sentences": [_sentence(claim) for claim in ranked],
+        "sentences": [_sentence(claim) for claim in ranked_claims],
     }
 
 
@@ -153,8 +157,8 @@ _SHORT = {Basis.CONVERTED: "conversion", Basis.ROUNDED: "rounding", Basis.DERIVE
 
 
 def _derived_numbers(verdict: Verdict) -> list[JSONValue]:
-    found = [number for claim in verdict.claims for number in claim.checked.derived][:MAX_LISTED]
-    return [{"start": where[0], "end": where[1], "as": _SHORT[basis]} for where, basis in found]
+    numbers = [number for claim in verdict.claims for number in claim.checked.derived][:MAX_LISTED]
+    return [{"start": where[0], "end": where[1], "as": _SHORT[basis]} for where, basis in numbers]
 
 
 def _offsets(spans: Iterable[Span]) -> list[JSONValue]:

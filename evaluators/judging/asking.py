@@ -21,11 +21,11 @@ class Asker:
 
     async def ask_all(self, questions: Sequence[Question]) -> list[Answer]:
         """Return the answers in order; equal questions are sent once, and a single failure fails all of them."""
-        distinct = list({(asked.prompt_id, asked.user): asked for asked in questions}.values())
+        distinct = list({(item.prompt_id, item.user): item for item in questions}.values())
         answers = await self._gateway.ask_all(distinct, self._settings) if distinct else []
         self._answers.extend(answers)
-        found = {(asked.prompt_id, asked.user): answer for asked, answer in zip(distinct, answers, strict=True)}
-        return [found[asked.prompt_id, asked.user] for asked in questions]
+        answers_by_key = {(item.prompt_id, item.user): answer for item, answer in zip(distinct, answers, strict=True)}
+        return [answers_by_key[item.prompt_id, item.user] for item in questions]
 
     async def ask(self, question: Question) -> Answer:
         """Send one question and return its answer."""

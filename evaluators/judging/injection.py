@@ -52,11 +52,11 @@ def injection_signs(texts: Iterable[str]) -> list[str]:
     Detects chat format markers and phrases in English and eleven other languages. This is a warning, not a protection:
     paraphrased or disguised phrases are missed, and a legitimate text about judges can match.
     """
-    found: set[str] = set()
+    signs: set[str] = set()
     for text in map(_folded, texts):
         for rules in (_RULES, _LATIN, *(rules for script, rules in _OTHERS if script.search(text))):
-            found.update(name for name, rule in rules.items() if name not in found and rule.search(text))
-    return [name for name in _RULES if name in found]
+            signs.update(name for name, rule in rules.items() if name not in signs and rule.search(text))
+    return [name for name in _RULES if name in signs]
 
 
 def _folded(text: str) -> str:

@@ -60,15 +60,15 @@ def question(
 
     Raises CannotScore("input_too_long") where the data have no bound.
     """
-    written = [(name, literal(value)) for name, value in data]
-    if sum(len(text) for _, text in written) > MAX_DATA_CHARS:
+    literals = [(name, literal(value)) for name, value in data]
+    if sum(len(text) for _, text in literals) > MAX_DATA_CHARS:
         raise CannotScore("input_too_long", f"What the judge would read is longer than {MAX_DATA_CHARS} characters.")
-    blocks = [f"BEGIN {name} {BOUNDARY}\n{text}\nEND {name} {BOUNDARY}" for name, text in written]
-    said = trusted(task)
+    blocks = [f"BEGIN {name} {BOUNDARY}\n{text}\nEND {name} {BOUNDARY}" for name, text in literals]
+    system = trusted(task)
     return Question(
         prompt_id=prompt_id,
-        system=f"{RULES}\n\nThe task:\n{said}",
-        user="\n\n".join([*blocks, f"The data end here. The task once more:\n{said}"]),
+        system=f"{RULES}\n\nThe task:\n{system}",
+        user="\n\n".join([*blocks, f"The data end here. The task once more:\n{system}"]),
         schema=schema,
         max_output_tokens=max_output_tokens,
         check=check,
@@ -89,8 +89,8 @@ def literal(value: str | Sequence[str]) -> str:
     """
     if not isinstance(value, str):
         return "[" + ", ".join(map(literal, value)) + "]"
-    written = _unseen.sub(_escape, json.dumps(value, ensure_ascii=False))
-    return written.replace(BOUNDARY, _BROKEN)
+    encoded = _unseen.sub(_escape, json.dumps(value, ensure_ascii=False))
+    return encoded.replace(BOUNDARY, _BROKEN)
 
 
 def trusted(text: str) -> str:

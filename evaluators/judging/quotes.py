@@ -35,8 +35,8 @@ class Quotable:
         if self._loosely:
             parts = [_fold(part) for part in _cuts.split(quote)]
             return _are_long(parts) and any(_in_order(parts, text) for text in self._texts)
-        wanted = _squeeze(quote)
-        return bool(wanted) and any(wanted in text for text in self._texts)
+        squeezed = _squeeze(quote)
+        return bool(squeezed) and any(squeezed in text for text in self._texts)
 
 
 def locate(quote: str, text: str) -> Span | None:
@@ -46,11 +46,11 @@ def locate(quote: str, text: str) -> Span | None:
 
 def occurrences(quote: str, text: str) -> Iterator[Span]:
     """Yield the spans of the quote's exact, non-overlapping occurrences in the text; none for an empty quote."""
-    wanted = quote.strip()
-    start = text.find(wanted) if wanted else -1
+    needle = quote.strip()
+    start = text.find(needle) if needle else -1
     while start >= 0:
-        yield start, start + len(wanted)
-        start = text.find(wanted, start + len(wanted))
+        yield start, start + len(needle)
+        start = text.find(needle, start + len(needle))
 
 
 class Passages:
@@ -58,21 +58,21 @@ class Passages:
 
     def __init__(self, text: str) -> None:
         """Read the text once, for any number of passages."""
-        found = list(_runs.finditer(_plain_digits(text)))
-        runs = [_lower(run[0]) for run in found]
-        self._starts = [run.start() for run in found]
+        matches = list(_runs.finditer(_plain_digits(text)))
+        runs = [_lower(run[0]) for run in matches]
+        self._starts = [run.start() for run in matches]
         self._offsets = [0, *accumulate(map(len, runs))]
         self._joined = "".join(runs)
 
     def find(self, passage: str) -> Iterator[Span]:
         """Yield the spans of the passage. A match does not start or end inside a word or number of ASCII characters."""
-        wanted = "".join(map(_lower, _runs.findall(_plain_digits(passage))))
-        start = self._joined.find(wanted) if wanted else -1
+        needle = "".join(map(_lower, _runs.findall(_plain_digits(passage))))
+        start = self._joined.find(needle) if needle else -1
         while start >= 0:
-            end = start + len(wanted)
+            end = start + len(needle)
             if not self._continues(start) and not self._continues(end):
                 yield self._place(start), self._place(end - 1) + 1
-            start = self._joined.find(wanted, end)
+            start = self._joined.find(needle, end)
 
     def _place(self, index: int) -> int:
         run = bisect_right(self._offsets, index) - 1
@@ -112,8 +112,8 @@ def _in_order(parts: Sequence[str], text: str) -> bool:
 
 
 def _fold(text: str) -> str:
-    folded = _plain_digits(unicodedata.normalize("NFKC", text).casefold())
-    return _marks.sub(" ", folded).strip()
+    normalized = _plain_digits(unicodedata.normalize("NFKC", text).casefold())
+    return _marks.sub(" ", normalized).strip()
 
 
 def _squeeze(text: str) -> str:

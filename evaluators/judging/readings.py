@@ -56,10 +56,10 @@ class Check:
 
     def as_json(self) -> dict[str, JSONValue]:
         """Return what goes into `extra`: never the quote itself."""
-        shown: dict[str, JSONValue] = {"id": self.id, "met": self.met, "quote_found": self.verified}
+        row: dict[str, JSONValue] = {"id": self.id, "met": self.met, "quote_found": self.verified}
         if self.overruled:
-            shown["overruled"] = True
-        return shown if self.span is None else {**shown, "start": self.span[0], "end": self.span[1]}
+            row["overruled"] = True
+        return row if self.span is None else {**row, "start": self.span[0], "end": self.span[1]}
 
 
 class Quoted:
@@ -73,10 +73,10 @@ class Quoted:
 
     def check(self, name: str, entry: Mapping[str, JSONValue]) -> Check:
         """Read a yes or no with its quote."""
-        quote, met = read_text(entry, "quote"), read_truth(entry, "met")
+        quote, is_met = read_text(entry, "quote"), read_truth(entry, "met")
         is_quoted, verified = bool(quote.strip()), self.quotable.holds(quote)
-        overruled = self.fails and met and is_quoted and not verified
-        return Check(name, met and not overruled, is_quoted, verified, locate(quote, self._output), overruled)
+        overruled = self.fails and is_met and is_quoted and not verified
+        return Check(name, is_met and not overruled, is_quoted, verified, locate(quote, self._output), overruled)
 
     def checks(self, data: Mapping[str, JSONValue], name: str) -> list[Check]:
         """Read a list of them."""
@@ -91,10 +91,10 @@ def share_met(checks: Sequence[Check]) -> float:
 def checks_extra(checks: Sequence[Check]) -> dict[str, JSONValue]:
     """Return the checks for `extra`, with `quotes_verified`: true, false, or null when nothing was quoted."""
     quoted = [check.verified for check in checks if check.quoted]
-    shown: list[JSONValue] = [check.as_json() for check in checks[:MAX_DETAILS]]
+    rows: list[JSONValue] = [check.as_json() for check in checks[:MAX_DETAILS]]
     n_overruled = sum(check.overruled for check in checks)
     return {
-        "checks": shown,
+        "checks": rows,
         "n_checks": len(checks),
         "quotes_verified": all(quoted) if quoted else None,
         **({"n_overruled": n_overruled} if n_overruled else {}),

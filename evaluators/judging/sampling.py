@@ -38,15 +38,15 @@ async def judged(
     answers, readings = await _samples(gateway, question, settings, read, threshold)
     value = math.fsum(reading.value for reading in readings) / len(readings)
     passed = value >= threshold
-    shown = _representative(readings, threshold, passed=passed)
+    reading = _representative(readings, threshold, passed=passed)
     return Score(
         value=value,
         passed=passed,
-        explanation=shown.reasoning or None if explain else None,
-        spans=shown.spans or None,
+        explanation=reading.reasoning or None if explain else None,
+        spans=reading.spans or None,
         text_output=_common_label(readings),
         extra={
-            **shown.extra,
+            **reading.extra,
             **_samples_extra(readings, threshold),
             **_source_extra(settings, readings),
             **injection_extra(signs),
@@ -85,8 +85,8 @@ def _wanted(settings: Settings, readings: Sequence[Reading], threshold: float) -
         return wanted_samples(settings, [reading.value for reading in readings], threshold)
     if not readings or all(reading.is_weighed for reading in readings):
         return 1
-    asked = settings.get("n_samples", 1)
-    return asked if isinstance(asked, int) and asked > 1 else FALLBACK_SAMPLES
+    n_requested = settings.get("n_samples", 1)
+    return n_requested if isinstance(n_requested, int) and n_requested > 1 else FALLBACK_SAMPLES
 
 
 def wanted_samples(settings: Settings, values: Sequence[float], threshold: float) -> int:
@@ -94,9 +94,9 @@ def wanted_samples(settings: Settings, values: Sequence[float], threshold: float
 
     Adaptive: two; three when these disagree or one of them is near the threshold; five when the three do.
     """
-    asked = settings.get("n_samples", 1)
-    if asked != ADAPTIVE:
-        return int(asked) if isinstance(asked, (int, float)) else 1
+    n_requested = settings.get("n_samples", 1)
+    if n_requested != ADAPTIVE:
+        return int(n_requested) if isinstance(n_requested, (int, float)) else 1
     if len(values) < 2:
         return 2
     if len(values) == 2:
@@ -111,9 +111,9 @@ def _settled(values: Sequence[float], threshold: float, margin: float) -> bool:
 
 def wilson(n_passed: int, n: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share (E. B. Wilson, 1927), for n of at least 1."""
-    share, spread = n_passed / n, Z_95**2 / n
-    centre = (share + spread / 2) / (1 + spread)
-    half = Z_95 * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
+    share, correction = n_passed / n, Z_95**2 / n
+    centre = (share + correction / 2) / (1 + correction)
+    half = Z_95 * math.sqrt(share * (1 - share) / n + correction / (4 * n)) / (1 + correction)
     return max(0.0, centre - half), min(1.0, centre + half)
 
 

@@ -83,9 +83,9 @@ def is_weighed(settings: Settings) -> bool:
 
 def before_strict(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
     """Return the evaluator as it was before 2026-11-23, under its id of then: nothing else answers to it any more."""
-    fixed = {name: value for name, value in spec.settings.items() if name not in STRICT}
+    settings = {name: value for name, value in spec.settings.items() if name not in STRICT}
     description = f"{spec.description} As it was before the rules of 2026-11-23."
-    return replace(spec, id=id, name=f"{spec.name}, former", description=description, aliases=(), settings=fixed)
+    return replace(spec, id=id, name=f"{spec.name}, former", description=description, aliases=(), settings=settings)
 
 
 def judge_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:

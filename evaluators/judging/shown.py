@@ -33,8 +33,10 @@ async def shown_prompts(family: Family, settings: Settings) -> list[Question]:
     for sample in _samples(settings):
         if not family.missing_fields(sample, settings):
             await _ask(family, sample, settings, recorder)
-    found = {(question.prompt_id, question.system, str(question.schema)): question for question in recorder.questions}
-    return list(found.values())
+    by_prompt = {
+        (question.prompt_id, question.system, str(question.schema)): question for question in recorder.questions
+    }
+    return list(by_prompt.values())
 
 
 async def _ask(family: Family, sample: Sample, settings: Settings, recorder: _Recorder) -> None:
@@ -79,8 +81,8 @@ class _Recorder:
 
 
 def _properties(schema: Mapping[str, JSONValue]) -> Mapping[str, JSONValue]:
-    found = schema.get("properties")
-    return found if isinstance(found, Mapping) else {}
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def _fitting(schema: JSONValue) -> JSONValue:

@@ -39,18 +39,18 @@ def verified(name: str) -> Path:
     if folder is None or not _has_tokenizers() or not (folder / name).is_file():
         raise ModelUnavailable("The small language model (all-MiniLM-L6-v2) is not installed.")
     with (folder / name).open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256[name]:
-        raise ModelUnavailable(f"The small language model's {name} has the SHA-256 {found}, not {SHA256[name]}.")
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != SHA256[name]:
+        raise ModelUnavailable(f"The small language model's {name} has the SHA-256 {digest}, not {SHA256[name]}.")
     return folder / name
 
 
 def verified_graph() -> bytes:
     """Return the graph shipped with this module. Raises ModelUnavailable if its content differs."""
     content = GRAPH.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != GRAPH_SHA256:
-        raise ModelUnavailable(f"The small language model's {GRAPH.name} has the SHA-256 {found}, not {GRAPH_SHA256}.")
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != GRAPH_SHA256:
+        raise ModelUnavailable(f"The small language model's {GRAPH.name} has the SHA-256 {digest}, not {GRAPH_SHA256}.")
     return content
 
 

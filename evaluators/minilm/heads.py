@@ -42,8 +42,8 @@ def head(name: str) -> Head:
 def _load(name: str) -> Head:
     import numpy as np
 
-    stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    coefficients = np.array(stored["coefficients"], np.float64)
+    content = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    coefficients = np.array(content["coefficients"], np.float64)
     if coefficients.shape != (SIZE,):
         raise ValueError(f"{name}.json is not a head of {SIZE} numbers")
-    return Head(coefficients, float(stored["intercept"]))
+    return Head(coefficients, float(content["intercept"]))

@@ -48,13 +48,13 @@ def _layer(layer: Layer, states: Array, places: Sequence[slice]) -> Array:
     attended = np.zeros_like(states)
     for place in places:
         _attend(qkv[place], attended[place])
-    joined = _linear(attended, layer.joined, layer.joined_bias)
-    joined += states
-    layer_norm(joined, layer.attention_norm)
-    widened = _linear(joined, layer.widened, layer.widened_bias)
+    projected = _linear(attended, layer.joined, layer.joined_bias)
+    projected += states
+    layer_norm(projected, layer.attention_norm)
+    widened = _linear(projected, layer.widened, layer.widened_bias)
     gelu(widened)
     narrowed = _linear(widened, layer.narrowed, layer.narrowed_bias)
-    narrowed += joined
+    narrowed += projected
     layer_norm(narrowed, layer.output_norm)
     return narrowed
 

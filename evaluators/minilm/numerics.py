@@ -92,11 +92,11 @@ def _exp_of_negative(values: Array) -> None:
     """Replace x <= 0 by e**x; what is below e**-80 becomes that. Relative errors below 1e-5."""
     np.maximum(values, LOWEST, out=values)
     values *= LOG2_E
-    whole = np.floor(values)
-    values -= whole
+    floors = np.floor(values)
+    values -= floors
     values *= np.float32(2)
     values -= ONE
-    power = whole.astype(np.int32)
+    power = floors.astype(np.int32)
     power += SIGN_AND_EXPONENT
     power <<= MANTISSA_BITS
     np.multiply(_polynomial(values, _EXP2), power.view(np.float32), out=values)

@@ -75,22 +75,22 @@ class Model:
         encoded = [self._ids(text) for text in texts]
         # Passages of one text repeat: each is read once, to the same bits.
         places = {ids: place for place, ids in enumerate(dict.fromkeys(encoded))}
-        found = np.empty((len(places), SIZE), np.float32)
+        vectors = np.empty((len(places), SIZE), np.float32)
         for start, batch in _batches(list(places)):
             for index, states in enumerate(self._hidden_states(batch, layers), start):
                 mean = states.mean(axis=0)
-                found[index] = mean / np.sqrt(np.dot(mean, mean))
-        return found[[places[ids] for ids in encoded]]
+                vectors[index] = mean / np.sqrt(np.dot(mean, mean))
+        return vectors[[places[ids] for ids in encoded]]
 
     def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """See `evaluators.minilm.embed_tokens`."""
         encodings = [self._encode(text[:MAX_CHARS]) for text in texts]
-        found: list[TokenVectors] = []
+        token_vectors: list[TokenVectors] = []
         for start, batch in _batches([_framed(encoding.ids) for encoding in encodings]):
             for index, states in enumerate(self._hidden_states(batch, ALL_LAYERS), start):
                 offsets = np.array(encodings[index].offsets[:MAX_TOKENS], np.int64).reshape(-1, 2)
-                found.append(TokenVectors(states[1:-1].copy(), offsets))
-        return found
+                token_vectors.append(TokenVectors(states[1:-1].copy(), offsets))
+        return token_vectors
 
     def windows(self, text: str, tokens: int, overlap: int) -> list[Span]:
         """See `evaluators.minilm.windows`."""

@@ -83,10 +83,10 @@ class WeightsFile:
 
     def of_layers(self, first: int) -> dict[str, Array]:
         """Return the weights of LAYERS_OF_GRAPH layers from the first on, as the graph calls them."""
-        chosen = {f"{PREFIX}{first + index}.": f"{index}." for index in range(LAYERS_OF_GRAPH)}
+        prefixes = {f"{PREFIX}{first + index}.": f"{index}." for index in range(LAYERS_OF_GRAPH)}
         return {
             name.replace(prefix, short): tensor
-            for prefix, short in chosen.items()
+            for prefix, short in prefixes.items()
             for name, tensor in self.tensors.items()
             if name.startswith(prefix)
         }

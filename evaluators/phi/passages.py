@@ -56,7 +56,7 @@ def sentences_alone(text: str) -> list[Span]:
 def _behind_colons(text: str, span: Span) -> list[Span]:
     # The text before a colon might introduce an example, a story or a form.
     start, end = span
-    return [(found.end(), end) for found in COLON.finditer(text, start, end) if end - found.end() >= SHORTEST]
+    return [(match.end(), end) for match in COLON.finditer(text, start, end) if end - match.end() >= SHORTEST]
 
 
 def _is_suspect(run: str) -> bool:

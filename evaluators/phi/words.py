@@ -57,11 +57,11 @@ def likely_names(text: str, taken: Sequence[Span] = ()) -> list[Span]:
 
     In reading order, and nowhere on what is `taken`.
     """
-    claimed, found = sorted(taken), []
+    claimed, names = sorted(taken), []
     for pattern in (_TITLED, _LABELLED, _FULL, _SINGLE):
         for match in pattern.finditer(text):
             start, end = match.span()
             if _NO_NAMES.isdisjoint(match[0].split()) and not overlaps(claimed, start, end):
                 insort(claimed, (start, end))
-                found.append((start, end))
-    return sorted(found)
+                names.append((start, end))
+    return sorted(names)

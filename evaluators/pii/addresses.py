@@ -75,9 +75,9 @@ _NO_STREET = re.compile(
 def find_addresses(text: str) -> Iterator[Span]:
     """Yield postal addresses, or the part of one that shows it; spans may overlap."""
     for pattern in _PATTERNS:
-        for found in pattern.finditer(text):
-            if not _YEAR.match(found[0]) and not _NO_HOUSE.search(found[0]):
-                yield found.span()
-    for found in _ANNOUNCED.finditer(text):
-        if not _NO_STREET.fullmatch(found[found.lastindex or 0]):
-            yield found.span(found.lastindex or 0)
+        for match in pattern.finditer(text):
+            if not _YEAR.match(match[0]) and not _NO_HOUSE.search(match[0]):
+                yield match.span()
+    for match in _ANNOUNCED.finditer(text):
+        if not _NO_STREET.fullmatch(match[match.lastindex or 0]):
+            yield match.span(match.lastindex or 0)

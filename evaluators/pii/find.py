@@ -20,8 +20,8 @@ def find_entities(text: str, entities: Collection[Entity] = STRUCTURED) -> list[
     """
     reading = read(text)
     claims = _claimed((entity, find(reading)) for entity, find in RECOGNISERS.items())
-    placed = [Finding(*reading.place((claim.start, claim.end)), claim.entity) for claim in claims]
-    return sorted(finding for finding in placed if finding.entity in entities)
+    findings = [Finding(*reading.place((claim.start, claim.end)), claim.entity) for claim in claims]
+    return sorted(finding for finding in findings if finding.entity in entities)
 
 
 def find_first_entities(text: str, entities: Collection[Entity] = FIRST_STRUCTURED) -> list[Finding]:
@@ -33,10 +33,10 @@ def find_first_entities(text: str, entities: Collection[Entity] = FIRST_STRUCTUR
 
 def _claimed(proposals: Iterable[tuple[Entity, Iterable[Span]]]) -> Iterator[Finding]:
     """Give each stretch of text to the first kind that proposes it."""
-    taken: list[Span] = []
+    occupied: list[Span] = []
     for entity, spans in proposals:
         # Of two that start together the longer one: half an address hides nothing.
         for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-            if not overlaps(taken, start, end):
-                insort(taken, (start, end))
+            if not overlaps(occupied, start, end):
+                insort(occupied, (start, end))
                 yield Finding(start, end, entity)

@@ -87,9 +87,9 @@ def word_vectors(text: str, window: Span, words: Sequence[Span]) -> NDArray[np.f
     counts = np.zeros((len(words), 1), np.float32)
     ends = np.array([word_end for _, word_end in words])
     index = np.searchsorted([word_start for word_start, _ in words], pieces.offsets[:, 0] + start, side="right") - 1
-    held = (index >= 0) & (pieces.offsets[:, 0] + start < ends[index])
-    np.add.at(vectors, index[held], pieces.states[held])
-    np.add.at(counts, index[held], 1)
+    is_inside = (index >= 0) & (pieces.offsets[:, 0] + start < ends[index])
+    np.add.at(vectors, index[is_inside], pieces.states[is_inside])
+    np.add.at(counts, index[is_inside], 1)
     vectors /= np.maximum(counts, 1)
     return vectors
 
@@ -107,9 +107,9 @@ def name_windows(text: str) -> Iterator[Span]:
 
 def _cut(text: str, start: int) -> int:
     best = (0, start + WINDOW_CHARS)
-    for found in _CUT.finditer(text, start + 1, start + WINDOW_CHARS):
-        rank = 2 if found[0] != " " else 1
-        best = max(best, (rank, found.end())) if rank >= best[0] else best
+    for match in _CUT.finditer(text, start + 1, start + WINDOW_CHARS):
+        rank = 2 if match[0] != " " else 1
+        best = max(best, (rank, match.end())) if rank >= best[0] else best
     return best[1]
 
 
@@ -121,7 +121,7 @@ def _windows_to_read(text: str, *, blocks_apart: bool) -> Iterator[Span]:
 
 
 def _windows_of_blocks(text: str) -> Iterator[Span]:
-    starts = [0, *(found.end() for found in _EMPTY_LINES.finditer(text))]
+    starts = [0, *(match.end() for match in _EMPTY_LINES.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         if text[start:end].strip():
             yield from ((start + first, start + last) for first, last in name_windows(text[start:end]))
@@ -155,8 +155,8 @@ def _head() -> NameHead:
 def _load() -> NameHead:
     import numpy as np
 
-    with np.load(HEAD, allow_pickle=False) as stored:
-        looks, sense = stored["looks"].astype(np.float32), stored["sense"].astype(np.float32)
+    with np.load(HEAD, allow_pickle=False) as archive:
+        looks, sense = archive["looks"].astype(np.float32), archive["sense"].astype(np.float32)
     if looks.shape != (N_FEATURES,) or sense.shape != (SIZE,):
         raise ValueError(f"{HEAD.name} is not of this version")
     return NameHead(looks, sense)

@@ -73,20 +73,24 @@ def find_phones(text: str) -> Iterator[Span]:
     """Yield telephone numbers in a text whose digits are ASCII; spans can overlap."""
     for shaped in _NORTH_AMERICAN.finditer(text):
         yield shaped.span()
-    candidates = [found for found in CANDIDATE.finditer(text) if may_be_phone(found.group())]
+    candidates = [match for match in CANDIDATE.finditer(text) if may_be_phone(match.group())]
     if not candidates:
         # The words take longer to look for than the numbers, and most texts have none.
         return
     near = _near_words(text)
     n_lookups = 0
-    for found in candidates:
-        written = found.group()
-        if near(*found.span()):
-            yield found.span()
-        elif _count_digits(written) >= 8 and n_lookups < MAX_LOOKUPS and (regions := _regions(written)) is not None:
+    for match in candidates:
+        number_text = match.group()
+        if near(*match.span()):
+            yield match.span()
+        elif (
+            _count_digits(number_text) >= 8
+            and n_lookups < MAX_LOOKUPS
+            and (regions := _regions(number_text)) is not None
+        ):
             n_lookups += 1
-            if is_in_a_plan(written, regions):
-                yield found.span()
+            if is_in_a_plan(number_text, regions):
+                yield match.span()
 
 
 def may_be_phone(written: str) -> bool:
@@ -100,7 +104,7 @@ def may_be_phone(written: str) -> bool:
 
 def _near_words(text: str) -> Callable[[int, int], bool]:
     """Return a predicate: does a word that announces a telephone number occur just before or after a span?"""
-    spans = [found.span() for found in WORDS.finditer(text)]
+    spans = [match.span() for match in WORDS.finditer(text)]
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
 
     def near(start: int, end: int) -> bool:

@@ -73,13 +73,13 @@ def read(text: str) -> PlainText:
 
 
 def _without(text: str, places: Sequence[int] | None, pattern: re.Pattern[str]) -> tuple[str, Sequence[int] | None]:
-    cuts = [found.span() for found in pattern.finditer(text)]
+    cuts = [match.span() for match in pattern.finditer(text)]
     if not cuts:
         return text, places
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
-    kept = [index for start, end in zip(starts, ends, strict=True) for index in range(start, end)]
+    indexes = [index for start, end in zip(starts, ends, strict=True) for index in range(start, end)]
     bare = "".join(text[start:end] for start, end in zip(starts, ends, strict=True))
-    return bare, kept if places is None else [places[index] for index in kept]
+    return bare, indexes if places is None else [places[index] for index in indexes]
 
 
 def _masked_char(char: str) -> str:

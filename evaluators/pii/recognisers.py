@@ -57,38 +57,38 @@ _ETHEREUM = re.compile(r"(?<!\w)0x[0-9A-Fa-f]{40}(?!\w)")
 
 def find_emails(text: str) -> Iterator[Span]:
     """Yield email addresses whose domain does not end in a file name extension."""
-    for found in _EMAIL.finditer(text):
-        if found[2].lower() not in _FILE_ENDINGS and not found[0].lower().startswith("git@"):
-            yield found.start() + len(found[0]) - len(found[0].lstrip(".%+-")), found.end()
+    for match in _EMAIL.finditer(text):
+        if match[2].lower() not in _FILE_ENDINGS and not match[0].lower().startswith("git@"):
+            yield match.start() + len(match[0]) - len(match[0].lstrip(".%+-")), match.end()
 
 
 def find_cards(text: str) -> Iterator[Span]:
     """Yield payment cards; a length that few issuers use needs a word about paying near by."""
-    for found in _CARD.finditer(text):
-        digits = re.sub("[ -]", "", found[0])
+    for match in _CARD.finditer(text):
+        digits = re.sub("[ -]", "", match[0])
         usual = len(digits) in (15, 16) or (len(digits) == 14 and digits[:2] in ("30", "36", "38"))
-        if is_card(digits) and (usual or _announced(text, *found.span(), _CARD_WORDS)):
-            yield found.span()
+        if is_card(digits) and (usual or _announced(text, *match.span(), _CARD_WORDS)):
+            yield match.span()
 
 
 def find_ibans(text: str) -> Iterator[Span]:
     """Yield IBANs, in one piece or in groups parted by single spaces."""
-    for found in _IBAN_START.finditer(text):
-        length = iban_length(found[0])
-        rest = _IBAN_REST.match(text, found.end())
-        if length is None or rest is None:
+    for match in _IBAN_START.finditer(text):
+        length = iban_length(match[0])
+        tail = _IBAN_REST.match(text, match.end())
+        if length is None or tail is None:
             continue
-        end = _end_of(text, found.start(), rest.end(), length)
-        if end is not None and is_iban(text[found.start() : end].replace(" ", "")):
-            yield found.start(), end
+        end = _end_of(text, match.start(), tail.end(), length)
+        if end is not None and is_iban(text[match.start() : end].replace(" ", "")):
+            yield match.start(), end
 
 
 def find_ssns(text: str) -> Iterator[Span]:
     """Yield US social security numbers; without dashes they need to be called so."""
-    for found in _SSN.finditer(text):
-        named = found[2] == "-" or _announced(text, *found.span(), _SSN_WORDS)
-        if named and is_ssn(found[1] + found[3] + found[4]):
-            yield found.span()
+    for match in _SSN.finditer(text):
+        is_announced = match[2] == "-" or _announced(text, *match.span(), _SSN_WORDS)
+        if is_announced and is_ssn(match[1] + match[3] + match[4]):
+            yield match.span()
 
 
 def find_licences(text: str) -> Iterator[Span]:
@@ -105,30 +105,30 @@ def find_passports(text: str) -> Iterator[Span]:
 
 def find_ip_addresses(text: str) -> Iterator[Span]:
     """Yield IP addresses; loopback, unspecified and broadcast ones are excluded, as they do not identify anyone."""
-    for found in _IPV4.finditer(text):
-        if _is_telling_address(found[0]) and not _is_version(text, *found.span()):
-            yield found.span()
-    for found in _IPV6.finditer(text):
-        if found[0].count(":") > 2 and any(map(str.isdigit, found[0])) and _is_telling_address(found[0]):
-            yield found.span()
+    for match in _IPV4.finditer(text):
+        if _is_telling_address(match[0]) and not _is_version(text, *match.span()):
+            yield match.span()
+    for match in _IPV6.finditer(text):
+        if match[0].count(":") > 2 and any(map(str.isdigit, match[0])) and _is_telling_address(match[0]):
+            yield match.span()
 
 
 def find_mac_addresses(text: str) -> Iterator[Span]:
     """Yield hardware addresses, unless all their digits are the same."""
-    for found in _MAC.finditer(text):
-        if len(set(found[0]) - {found[1]}) > 1:
-            yield found.span()
+    for match in _MAC.finditer(text):
+        if len(set(match[0]) - {match[1]}) > 1:
+            yield match.span()
 
 
 def find_wallets(text: str) -> Iterator[Span]:
     """Yield Bitcoin addresses with a right checksum, and anything of an Ethereum address' shape."""
     for pattern, is_wallet in ((_BASE58, is_base58_wallet), (_BECH32, is_bech32_wallet)):
-        for found in pattern.finditer(text):
-            if is_wallet(found[0]):
-                yield found.span()
-    for found in _ETHEREUM.finditer(text):
-        if len(set(found[0])) > 8:
-            yield found.span()
+        for match in pattern.finditer(text):
+            if is_wallet(match[0]):
+                yield match.span()
+    for match in _ETHEREUM.finditer(text):
+        if len(set(match[0])) > 8:
+            yield match.span()
 
 
 # The first recogniser to match a stretch of text claims it.
@@ -154,19 +154,19 @@ def _announced(text: str, start: int, end: int, words: re.Pattern[str]) -> bool:
 
 def _after_words(text: str, words: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Span]:
     for word in words.finditer(text):
-        found = number.search(text, word.end(), word.end() + _WITHIN)
+        match = number.search(text, word.end(), word.end() + _WITHIN)
         # `search` treats the limit of its window as the end of the text; match again without the limit.
-        whole = number.match(text, found.start()) if found else None
-        if whole:
-            yield whole.span()
+        full_match = number.match(text, match.start()) if match else None
+        if full_match:
+            yield full_match.span()
 
 
 def _end_of(text: str, start: int, limit: int, n_chars: int) -> int | None:
     """Return the end of the n-th non-space character, or None unless a word ends there too."""
-    seen = 0
+    n_seen = 0
     for index in range(start, limit):
-        seen += text[index] != " "
-        if seen == n_chars:
+        n_seen += text[index] != " "
+        if n_seen == n_chars:
             end = index + 1
             return end if end == len(text) or not (text[end].isascii() and text[end].isalnum()) else None
     return None

@@ -17,7 +17,7 @@ _LONGEST = 30
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """Return the spans of runs of letters and digits in a part of the text, as offsets into the complete text."""
-    return [found.span() for found in _WORD.finditer(text, start, len(text) if end is None else end)]
+    return [match.span() for match in _WORD.finditer(text, start, len(text) if end is None else end)]
 
 
 def features_of(text: str, words: Sequence[Span]) -> list[list[int]]:

@@ -48,8 +48,8 @@ class Rag:
     async def relevant(self, contexts: Sequence[str]) -> list[Truth]:
         """Return of each context whether it helps to answer the question."""
         _require(self.input, Field.INPUT)
-        asked = [questions.relevance(self.input, context, self._settings) for context in contexts]
-        return await self._truths(contexts, asked)
+        questions_asked = [questions.relevance(self.input, context, self._settings) for context in contexts]
+        return await self._truths(contexts, questions_asked)
 
     async def relevance(self) -> list[Truth]:
         """Return of each retrieved context whether it is relevant."""
@@ -66,15 +66,15 @@ class Rag:
     async def _once(self, name: str, ask: Callable[[], Awaitable[T]]) -> T:
         if name not in self._known:
             self._known[name] = await ask()
-        found: T = self._known[name]
-        return found
+        value: T = self._known[name]
+        return value
 
     async def _contained(self) -> list[Truth]:
         contexts = self._some_contexts()
         if not self.output.strip():
             return [Truth(False)] * len(contexts)
-        asked = [questions.containment(self.output, context, self._settings) for context in contexts]
-        return await self._truths(contexts, asked)
+        questions_asked = [questions.containment(self.output, context, self._settings) for context in contexts]
+        return await self._truths(contexts, questions_asked)
 
     async def _points(self) -> list[Statement]:
         contexts = self._some_contexts()
@@ -84,9 +84,11 @@ class Rag:
         _require_statements(texts)
         if len(texts) > MAX_POINTS:
             raise CannotScore("input_too_long", f"The output makes more than {MAX_POINTS} points.")
-        asked = [questions.derivability(text, contexts, self._settings) for text in texts]
-        found = [questions.truth(answer, contexts, self._settings) for answer in await self._asker.ask_all(asked)]
-        return [Statement(text, truth.met, truth.verified) for text, truth in zip(texts, found, strict=True)]
+        questions_asked = [questions.derivability(text, contexts, self._settings) for text in texts]
+        truths = [
+            questions.truth(answer, contexts, self._settings) for answer in await self._asker.ask_all(questions_asked)
+        ]
+        return [Statement(text, truth.met, truth.verified) for text, truth in zip(texts, truths, strict=True)]
 
     async def answer_similarity(self) -> RagValue:
         """Return a number from 0 to 5, divided by 5. Two blank texts score 5 and one scores 0, without a judge call.
@@ -98,8 +100,8 @@ class Rag:
         if any(blank):
             raw, why = (5.0, "Both are blank.") if all(blank) else (0.0, "One of them is blank.")
         else:
-            asked = questions.similarity(self.input, golds, self.output, self._settings)
-            raw, why = questions.similarity_of(await self._asker.ask(asked))
+            question = questions.similarity(self.input, golds, self.output, self._settings)
+            raw, why = questions.similarity_of(await self._asker.ask(question))
         because = f"The answer is similar to the gold answer by {raw:g} of 5. {why}".rstrip()
         several: dict[str, JSONValue] = {"references": len(self.golds)} if len(self.golds) > 1 else {}
         return RagValue(raw / 5, because, {"raw": raw, **several})
@@ -134,9 +136,9 @@ class Rag:
         contexts = self._some_contexts()
         _require_statements(self.output.strip())
         answer = await self._asker.ask(questions.consistency(self.output, contexts, self._settings))
-        found = questions.truth(answer, (*contexts, self.output), self._settings)
-        because = f"{'All' if found.met else 'Not all'} of the answer can be derived from the contexts."
-        return RagValue(float(found.met), because, {"quotes_verified": found.verified})
+        truth = questions.truth(answer, (*contexts, self.output), self._settings)
+        because = f"{'All' if truth.met else 'Not all'} of the answer can be derived from the contexts."
+        return RagValue(float(truth.met), because, {"quotes_verified": truth.verified})
 
     async def retrieval_k_recall(self) -> RagValue:
         """Return the proportion of the relevant texts in the longer list that were retrieved.
@@ -146,35 +148,35 @@ class Rag:
         """
         if not self.top_k:
             raise _nothing("The longer list of contexts is empty.", code="missing_input")
-        found = await self.relevant(_bounded(self.top_k))
-        relevant = [text for text, truth in zip(self.top_k, found, strict=True) if truth.met]
+        truths = await self.relevant(_bounded(self.top_k))
+        relevant = [text for text, truth in zip(self.top_k, truths, strict=True) if truth.met]
         if not relevant:
             raise _nothing("None of the longer list of contexts is relevant, so there is nothing to recall.")
         n_found = len(set(relevant) & set(self.contexts))
-        extra = {**_share(found, "relevant", "").extra, "n_relevant": len(relevant), "n_retrieved": n_found}
+        extra = {**_share(truths, "relevant", "").extra, "n_relevant": len(relevant), "n_retrieved": n_found}
         because = f"{n_found} of {len(relevant)} relevant contexts of the longer list were retrieved."
         return RagValue(n_found / len(relevant), because, extra)
 
     async def faithfulness(self) -> RagValue:
         """Return the supported statements over all of them; an answer without statements is 0 and flagged."""
         contexts = self._some_contexts()
-        found: list[Statement] = []
+        statements: list[Statement] = []
         if self.output.strip():
-            asked = questions.faithfulness(self.input, self.output, contexts, self._settings)
-            found = questions.statements_of(await self._asker.ask(asked), contexts, self._settings)
-        if not found:
+            question = questions.faithfulness(self.input, self.output, contexts, self._settings)
+            statements = questions.statements_of(await self._asker.ask(question), contexts, self._settings)
+        if not statements:
             return RagValue(0.0, "The answer makes no statements, which counts as 0.", {"no_statements": True})
-        return _supported(found, "statements", "statements are supported by the contexts")
+        return _supported(statements, "statements", "statements are supported by the contexts")
 
     async def context_relevance(self) -> RagValue:
         """Return 1 if the contexts together contain anything that the question needs, else 0."""
         contexts = self._some_contexts()
         _require(self.input, Field.INPUT)
-        asked = questions.relevant_statements(self.input, contexts, self._settings)
-        found = questions.relevant_of(await self._asker.ask(asked), contexts, self._settings)
-        because = f"The contexts hold {len(found)} statements that the question needs."
-        verified = all(truth.verified for truth in found) if found else None
-        return RagValue(float(bool(found)), because, {"n_relevant": len(found), "quotes_verified": verified})
+        question = questions.relevant_statements(self.input, contexts, self._settings)
+        truths = questions.relevant_of(await self._asker.ask(question), contexts, self._settings)
+        because = f"The contexts hold {len(truths)} statements that the question needs."
+        verified = all(truth.verified for truth in truths) if truths else None
+        return RagValue(float(bool(truths)), because, {"n_relevant": len(truths), "quotes_verified": verified})
 
     async def _truths(self, contexts: Sequence[str], asked: Sequence[Question]) -> list[Truth]:
         answers = await self._asker.ask_all(asked)

@@ -245,8 +245,8 @@ def statements_of(answer: Answer, contexts: Sequence[str], settings: Settings) -
 def relevant_of(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Truth]:
     """Read the relevant passages, as one Truth each, which records whether the passage occurs in the contexts."""
     quotable = _quotable(contexts, settings)
-    found = [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]
-    return [truth for truth in found if _holds(truth.met, truth.verified, settings)]
+    truths = [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]
+    return [truth for truth in truths if _holds(truth.met, truth.verified, settings)]
 
 
 def _quotable(texts: Sequence[str], settings: Settings) -> Quotable:

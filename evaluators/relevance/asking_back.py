@@ -61,20 +61,21 @@ def asks_back(output: str, question: str) -> bool:
 
 def _is_asking(output: str, span: Span) -> bool:
     start, end = span
-    found = _ASKS.search(output, start, end) if end - start <= MAX_CHARS else None
+    match = _ASKS.search(output, start, end) if end - start <= MAX_CHARS else None
     # After a colon or in quotes, the question is not the output's own: "You could write: ...".
-    return found is not None and not _QUOTED.search(output, start, found.start())
+    return match is not None and not _QUOTED.search(output, start, match.start())
 
 
 def _has_content(output: str, span: Span) -> bool:
     """Return whether a sentence is more than politeness or a refusal."""
     words = split_words(output[slice(*span)])
-    said = [word for word in words if word not in FUNCTION_WORDS | INTERJECTIONS | _POLITE]
-    return bool(said) and find_refusal(output, span) is None
+    content_words = [word for word in words if word not in FUNCTION_WORDS | INTERJECTIONS | _POLITE]
+    return bool(content_words) and find_refusal(output, span) is None
 
 
 def _are_questions(output: str, spans: Sequence[Span]) -> bool:
-    said = [span for span in spans if _has_content(output, span)]
-    return bool(said) and all(
-        output[:end].rstrip("')*_ ").endswith("?") and not _QUOTED.search(output, start, end) for start, end in said
+    question_spans = [span for span in spans if _has_content(output, span)]
+    return bool(question_spans) and all(
+        output[:end].rstrip("')*_ ").endswith("?") and not _QUOTED.search(output, start, end)
+        for start, end in question_spans
     )

@@ -22,20 +22,20 @@ def support_within_sentences(gold: str, question: str, contexts: Sequence[str], 
 
     "The bridge, which opened in 1932, is long" contains "The bridge opened in 1932".
     """
-    found = support_of_gold(gold, question, evidence)
-    pairs = float(str(found.parts["pairs"]))
-    if found.parts["words"] != 1.0 or pairs >= IN_ORDER:
-        return found
+    is_supported = support_of_gold(gold, question, evidence)
+    pairs = float(str(is_supported.parts["pairs"]))
+    if is_supported.parts["words"] != 1.0 or pairs >= IN_ORDER:
+        return is_supported
     if not stands_in_one_sentence(gold, question, contexts, evidence.stems):
-        return found
-    parts = {name: float(str(value)) for name, value in found.parts.items()}
+        return is_supported
+    parts = {name: float(str(value)) for name, value in is_supported.parts.items()}
     n_missing, near = parts["n_numbers_missing"], parts["near_question"]
     value = (parts["words"] + IN_ORDER + parts["together"]) / 3 * (1 - NUMBER_WEIGHT * n_missing / (n_missing + 1))
     return replace(
-        found,
+        is_supported,
         value=value * (1 - NEAR_WEIGHT + NEAR_WEIGHT * near),
-        because=f"{found.because}, which stand in one sentence in their order",
-        parts={**found.parts, "in_one_sentence": True},
+        because=f"{is_supported.because}, which stand in one sentence in their order",
+        parts={**is_supported.parts, "in_one_sentence": True},
     )
 
 
@@ -45,13 +45,15 @@ def stands_in_one_sentence(gold: str, question: str, contexts: Iterable[str], st
     It must also have half of the question's other words, since the words of a short answer occur in many sentences.
     """
     words = split_words(gold)
-    wanted, denied = content_stems(words, stems), _denied(words, stems)
-    asked = set(content_stems(split_words(question), stems, else_all=False)).difference(wanted)
-    return len(wanted) > 1 and any(
-        _is_in_turn(wanted, said) and denied == _denied(heard, stems).intersection(wanted)
+    stems_needed, denied = content_stems(words, stems), _denied(words, stems)
+    question_stems = set(content_stems(split_words(question), stems, else_all=False)).difference(stems_needed)
+    return len(stems_needed) > 1 and any(
+        _is_in_turn(stems_needed, sentence_words)
+        and denied == _denied(sentence_stems, stems).intersection(stems_needed)
         for context in contexts
-        for heard, said in _sentences(context, stems)
-        if set(wanted).issubset(said) and 2 * len(asked.intersection(said)) >= len(asked)
+        for sentence_stems, sentence_words in _sentences(context, stems)
+        if set(stems_needed).issubset(sentence_words)
+        and 2 * len(question_stems.intersection(sentence_words)) >= len(question_stems)
     )
 
 
@@ -62,8 +64,8 @@ def _sentences(context: str, stems: Stems) -> Iterator[tuple[list[str], list[str
 
 
 def _denied(words: Sequence[str], stems: Stems) -> set[str]:
-    kept = set(content_stems(words, stems, else_all=False))
-    return {stems[word] for word, is_denied in zip(words, negated(words), strict=True) if is_denied} & kept
+    content = set(content_stems(words, stems, else_all=False))
+    return {stems[word] for word, is_denied in zip(words, negated(words), strict=True) if is_denied} & content
 
 
 def _is_in_turn(wanted: Sequence[str], said: Sequence[str]) -> bool:
@@ -73,5 +75,5 @@ def _is_in_turn(wanted: Sequence[str], said: Sequence[str]) -> bool:
 
 
 def _follows(wanted: Sequence[str], said: Sequence[str]) -> bool:
-    rest = iter(said)
-    return all(word in rest for word in wanted)
+    iterator = iter(said)
+    return all(word in iterator for word in wanted)

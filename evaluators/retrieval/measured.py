@@ -27,9 +27,9 @@ def retrieval(metric: str, sample: Sample, k: int | None) -> Measured:
     retrieved, relevant = sample.contexts or (), sample.gold_contexts or ()
     if len(retrieved) + len(relevant) > MAX_TEXTS:
         raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} passages.")
-    found = ranked(retrieved, relevant)
-    value = measure(metric, found, k)
-    return Measured(value, _because(metric, value, found, k), _extra(found, k))
+    result = ranked(retrieved, relevant)
+    value = measure(metric, result, k)
+    return Measured(value, _because(metric, value, result, k), _extra(result, k))
 
 
 def _because(metric: str, value: float, found: Ranked, k: int | None) -> str:

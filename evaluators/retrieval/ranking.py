@@ -49,11 +49,11 @@ def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> Ranked:
     name_of = _id if matched_by == BY_ID else _text
     names = tuple(name for passage in retrieved if (name := name_of(passage)).strip())
     grades = _grades(relevant, name_of)
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     hits = []
     for rank, name in enumerate(names, start=1):
-        if grades.get(name, 0.0) > 0 and name not in seen:
-            seen.add(name)
+        if grades.get(name, 0.0) > 0 and name not in seen_names:
+            seen_names.add(name)
             hits.append((rank, grades[name]))
     return Ranked(names, grades, tuple(hits), matched_by)
 

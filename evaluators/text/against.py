@@ -16,8 +16,8 @@ def against(value: float, threshold: float) -> str:
     'just below the threshold of 0.6'
     """
     side = f"{'at or above' if value >= threshold else 'below'} the threshold of {threshold:g}"
-    shown = beside(value, threshold)
-    return f"just {side}" if shown is None else f"{shown}, {side}"
+    text = beside(value, threshold)
+    return f"just {side}" if text is None else f"{text}, {side}"
 
 
 def beside(value: float, bound: float) -> str | None:

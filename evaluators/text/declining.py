@@ -100,9 +100,9 @@ def declines_elsewhere(text: str) -> bool:
 
     What goes on after a "but" does not decline, unless that declines too.
     """
-    if len(text) > MAX_CHARS or (found := _DECLINES.search(text)) is None:
+    if len(text) > MAX_CHARS or (match := _DECLINES.search(text)) is None:
         return False
-    turn = _TURN.search(text, found.end())
+    turn = _TURN.search(text, match.end())
     return turn is None or _DECLINES.search(text, turn.end()) is not None
 
 
@@ -115,8 +115,8 @@ def only_declines_elsewhere(sentence: str, words: Iterable[str], question: str) 
         return False
     if _DENYING.isdisjoint(words) and _LATIN_ONLY.match(sentence):
         return False
-    found = _DECLINES.search(sentence)
-    return found is not None and _is_all(sentence, found, question.lower())
+    match = _DECLINES.search(sentence)
+    return match is not None and _is_all(sentence, match, question.lower())
 
 
 def _is_all(sentence: str, found: re.Match[str], question: str) -> bool:
@@ -129,5 +129,5 @@ def _is_all(sentence: str, found: re.Match[str], question: str) -> bool:
 
 def _letters(clause: str, question: str) -> int:
     """Count the letters of a clause that neither excuses nor repeats the question."""
-    rest = _SORRY.sub(" ", clause).split()
-    return sum(sum(map(str.isalpha, word)) for word in rest if word.lower().strip(".!?\u3002") not in question)
+    words = _SORRY.sub(" ", clause).split()
+    return sum(sum(map(str.isalpha, word)) for word in words if word.lower().strip(".!?\u3002") not in question)

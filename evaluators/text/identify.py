@@ -63,7 +63,7 @@ def _verified() -> Path:
     path = Path(spec.origin).parent / "resources" / WEIGHTS if spec and spec.origin else None
     if path is None or not path.is_file() or find_spec("fasttext") is None:
         raise ModelUnavailable("The small model that tells languages (lid.176) is not installed.")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != SHA256:
-        raise ModelUnavailable(f"The model that tells languages has the SHA-256 {found}, not {SHA256}.")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != SHA256:
+        raise ModelUnavailable(f"The model that tells languages has the SHA-256 {digest}, not {SHA256}.")
     return path

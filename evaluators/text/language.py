@@ -58,8 +58,8 @@ class Language:
     def as_json(self) -> dict[str, JSONValue]:
         """Return it as `extra.language` shows it."""
         chance = None if self.chance is None else round(self.chance, 3)
-        shown: dict[str, JSONValue] = {"detected": self.code, "p": chance}
-        return shown if self.because is None else {**shown, "because": self.because}
+        row: dict[str, JSONValue] = {"detected": self.code, "p": chance}
+        return row if self.because is None else {**row, "because": self.because}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ def require_readable(settings: Settings, *texts: tuple[str, str]) -> Readable:
         for text, what in texts:
             require_latin(text, what)
         return Readable({})
-    found = [require_english(text, what) for text, what in texts]
-    index = min(range(len(found)), key=lambda each: _certainty(found[each]))
-    return as_readable(found[index], *texts[index])
+    languages = [require_english(text, what) for text, what in texts]
+    index = min(range(len(languages)), key=lambda each: _certainty(languages[each]))
+    return as_readable(languages[index], *texts[index])
 
 
 def as_readable(language: Language, text: str, what: str) -> Readable:
@@ -103,12 +103,12 @@ def require_english(text: str, what: str) -> Language:
     value records that: `as_readable` converts it to the fields of the score.
     """
     text = in_latin(text)
-    found = language_of(text)
-    if found.code not in (None, ENGLISH):
-        detail = f"{what} is in another language ({found.code}), and this evaluator reads English."
-        raise CannotScore("unsupported_language", detail, extra={"language": found.as_json()})
+    language = language_of(text)
+    if language.code not in (None, ENGLISH):
+        detail = f"{what} is in another language ({language.code}), and this evaluator reads English."
+        raise CannotScore("unsupported_language", detail, extra={"language": language.as_json()})
     require_latin(text, what)
-    return found
+    return language
 
 
 def require_latin(text: str, what: str) -> None:
@@ -128,12 +128,12 @@ def language_of(text: str) -> Language:
     `too_short` are a few words or letters, `unsure` is where nothing is likely enough: names, slang, a mixture. Raises
     ModelUnavailable where the model is not installed.
     """
-    found = [(_language_of_words(words), sum(map(len, words))) for words in _windows(text)]
+    languages = [(_language_of_words(words), sum(map(len, words))) for words in _windows(text)]
     letters: dict[str | None, int] = defaultdict(int)
-    for language, n_letters in found:
+    for language, n_letters in languages:
         letters[language.code] += n_letters
     code = max(letters, key=letters.__getitem__)
-    return max((pair for pair in found if pair[0].code == code), key=lambda each: each[1])[0]
+    return max((pair for pair in languages if pair[0].code == code), key=lambda each: each[1])[0]
 
 
 def _certainty(language: Language) -> tuple[bool, float]:
@@ -176,10 +176,10 @@ def _is_another(code: str, chance: float, words: Sequence[str]) -> bool:
     if small is None:
         least = _SURE_LETTERS * (2 if all(map(str.isascii, words)) else 1)
         return chance >= _SURE and english <= 0.1 * len(words) and n_letters >= least
-    own = sum((0.5 if word in _AMBIGUOUS else 1.0) for word in longer if word in small)
+    weight = sum((0.5 if word in _AMBIGUOUS else 1.0) for word in longer if word in small)
     if chance >= _SURE and not english and n_letters >= _SURE_LETTERS:
         return True
-    return own >= english and any(chance >= p and own >= n and n_letters >= least for p, n, least in _ENOUGH)
+    return weight >= english and any(chance >= p and weight >= n and n_letters >= least for p, n, least in _ENOUGH)
 
 
 @cache

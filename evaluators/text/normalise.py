@@ -41,21 +41,21 @@ def normalise_answer(text: str) -> str:
     Signs remain (`+ - % $`, currency, mathematics), and so does a point between digits: 3.14 is not 314. A step that
     would remove everything is skipped, so the answers "A" and "?" remain distinct from an empty answer.
     """
-    folded = _fold(text)
-    return _without_articles(_strip_punctuation(folded).split() or folded.split())
+    text_folded = _fold(text)
+    return _without_articles(_strip_punctuation(text_folded).split() or text_folded.split())
 
 
 def normalise_words(text: str) -> str:
     """Do as `normalise_answer`, but let punctuation between words part them: "Paris/London" is two words, not one."""
-    folded = _fold(text)
-    parted = _BETWEEN_DIGITS.sub("", _DECIMAL_POINT.sub(_POINT, folded)).translate(_SPACED_PUNCTUATION)
-    return _without_articles(parted.replace(_POINT, ".").split() or folded.split())
+    text_folded = _fold(text)
+    parted = _BETWEEN_DIGITS.sub("", _DECIMAL_POINT.sub(_POINT, text_folded)).translate(_SPACED_PUNCTUATION)
+    return _without_articles(parted.replace(_POINT, ".").split() or text_folded.split())
 
 
 def _fold(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold().translate(_LOOK_ALIKES)
+    normalized = unicodedata.normalize("NFKC", text).casefold().translate(_LOOK_ALIKES)
     # Folding case can undo the normal form, though it rarely does.
-    return folded if unicodedata.is_normalized("NFKC", folded) else unicodedata.normalize("NFKC", folded)
+    return normalized if unicodedata.is_normalized("NFKC", normalized) else unicodedata.normalize("NFKC", normalized)
 
 
 def _without_articles(words: list[str]) -> str:

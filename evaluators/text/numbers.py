@@ -37,28 +37,28 @@ def last_number(text: str) -> Number | None:
     decimals. Currency and per cent signs do not count: 50% is 50. A minus after a letter or a digit is a dash: 10-5
     ends with 5.
     """
-    folded = _fold(text)
-    marked = _MARKED.search(folded)
+    normalized = _fold(text)
+    marked = _MARKED.search(normalized)
     if marked is not None:
         value = Decimal(marked["digits"].replace(",", ""))
         return Number(-value if marked["sign"] else value, marked.span())
-    found = deque(_NUMBER.finditer(folded), maxlen=1)
-    return _number(folded, found[0]) if found else None
+    matches = deque(_NUMBER.finditer(normalized), maxlen=1)
+    return _number(normalized, matches[0]) if matches else None
 
 
 def first_number(text: str) -> Number | None:
     """Return the first number of a text; None without one."""
-    folded = _fold(text)
-    found = _NUMBER.search(folded)
-    return None if found is None else _number(folded, found)
+    normalized = _fold(text)
+    match = _NUMBER.search(normalized)
+    return None if match is None else _number(normalized, match)
 
 
 def sole_number(text: str) -> Number | None:
     """Return the number that makes up a text, apart from spaces, signs and a final point; None for other content."""
-    folded = _fold(text)
-    found = _NUMBER.search(folded)
-    around = folded if found is None else folded[: found.start()] + folded[found.end() :]
-    return None if found is None or around.strip(" \t\r\n%.") else _number(folded, found)
+    normalized = _fold(text)
+    match = _NUMBER.search(normalized)
+    around = normalized if match is None else normalized[: match.start()] + normalized[match.end() :]
+    return None if match is None or around.strip(" \t\r\n%.") else _number(normalized, match)
 
 
 def apart(one: Decimal, other: Decimal) -> Decimal:
@@ -77,9 +77,9 @@ def _fold_char(char: str) -> str:
     digit = unicodedata.digit(char, None) if unicodedata.category(char) == "Nd" else None
     if digit is not None:
         return str(digit)
-    folded = unicodedata.normalize("NFKC", char).translate(_LOOK_ALIKES)
+    normalized = unicodedata.normalize("NFKC", char).translate(_LOOK_ALIKES)
     # Superscripts and fractions are separate numbers in Unicode, and x² does not contain a plain 2.
-    return folded if len(folded) == 1 and not char.isnumeric() else char
+    return normalized if len(normalized) == 1 and not char.isnumeric() else char
 
 
 def _number(text: str, match: re.Match[str]) -> Number:

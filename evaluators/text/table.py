@@ -16,5 +16,5 @@ class CharTable(dict[int, str]):
         self._decide = decide
 
     def __missing__(self, codepoint: int) -> str:
-        made = self[codepoint] = self._decide(chr(codepoint))
-        return made
+        value = self[codepoint] = self._decide(chr(codepoint))
+        return value

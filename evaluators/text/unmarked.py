@@ -50,8 +50,8 @@ def in_latin(text: str) -> str:
     """
     if text.isascii():
         return text
-    mixed = any(_is_mixed(found[0]) for found in _WORD.finditer(text))
-    return _WORD.sub(_folded, text) if mixed else text
+    is_mixed = any(_is_mixed(match[0]) for match in _WORD.finditer(text))
+    return _WORD.sub(_folded, text) if is_mixed else text
 
 
 def _mark(found: re.Match[str]) -> str:

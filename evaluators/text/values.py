@@ -30,7 +30,7 @@ def typed_value(answer: AnswerText) -> float | bool | None:
     if len(answer.text) > MAX_LITERAL:
         return None
     try:
-        found = json.loads(answer.text)
+        value = json.loads(answer.text)
     except (ValueError, RecursionError):
         return None
-    return found if is_plain(found) else None
+    return value if is_plain(value) else None

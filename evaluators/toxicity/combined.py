@@ -86,13 +86,13 @@ def _side_by_side(text: str) -> list[Span]:
 
 def _behind_colons(text: str, sentences: Sequence[Span]) -> list[Span]:
     """Return the text after an announcing clause: "An example for the course: ..." is just as rude without it."""
-    found = ((_ANNOUNCED.search(text, start, end), end) for start, end in sentences)
-    return [(colon.end(), end) for colon, end in found if colon and end - colon.end() >= SHORTEST_SENTENCE]
+    matches = ((_ANNOUNCED.search(text, start, end), end) for start, end in sentences)
+    return [(colon.end(), end) for colon, end in matches if colon and end - colon.end() >= SHORTEST_SENTENCE]
 
 
 def _read(text: str, spans: Sequence[Span], most: int) -> list[_Passage]:
     passages = [unmarked(text[start:end]) for start, end in spans]
     words = word_logits(passages)
-    chosen = worth_reading(words, most)
-    meanings = meaning_logits([passages[index] for index in chosen])
-    return [_Passage(spans[index], words[index], meaning) for index, meaning in zip(chosen, meanings, strict=True)]
+    indexes = worth_reading(words, most)
+    meanings = meaning_logits([passages[index] for index in indexes])
+    return [_Passage(spans[index], words[index], meaning) for index, meaning in zip(indexes, meanings, strict=True)]

@@ -44,16 +44,16 @@ def split_passages(text: str) -> list[Span]:
 
 def _joined(sentences: Sequence[Span]) -> list[Span]:
     """Join what is shorter than a sentence to the next one, and at the end to the one before."""
-    joined: list[Span] = []
+    spans: list[Span] = []
     start = None
     for sentence in sentences:
         start = sentence[0] if start is None else start
         if sentence[1] - start >= SHORTEST_SENTENCE:
-            joined.append((start, sentence[1]))
+            spans.append((start, sentence[1]))
             start = None
     if start is not None:
-        joined[-1:] = [(joined[-1][0] if joined else start, sentences[-1][1])]
-    return joined
+        spans[-1:] = [(spans[-1][0] if spans else start, sentences[-1][1])]
+    return spans
 
 
 def worth_reading(chances: Sequence[float], most: int = MAX_READ) -> list[int]:
@@ -62,8 +62,8 @@ def worth_reading(chances: Sequence[float], most: int = MAX_READ) -> list[int]:
         return list(range(len(chances)))
     half = most // 2
     worst = sorted(range(len(chances)), key=lambda index: -chances[index])[:half]
-    spread = (place * (len(chances) - 1) // (half - 1) for place in range(half))
-    return sorted({*worst, *spread})
+    indexes = (place * (len(chances) - 1) // (half - 1) for place in range(half))
+    return sorted({*worst, *indexes})
 
 
 def _at_spaces(text: str, start: int, end: int, within: Span) -> Span:

@@ -89,11 +89,11 @@ def _check(vectorizer: Any) -> None:
     """Refuse what `WordModel` would compute otherwise than scikit-learn does."""
     settings = vars(vectorizer)
     # Stop words need no look: none of them is in the vocabulary.
-    wanted = {
+    expected = {
         **{"analyzer": "word", "ngram_range": (1, 1), "lowercase": True, "binary": False, "norm": "l2"},
         **{"use_idf": True, "sublinear_tf": False, "strip_accents": None, "preprocessor": None, "tokenizer": None},
     }
-    if differing := [name for name, value in wanted.items() if settings.get(name) != value]:
+    if differing := [name for name, value in expected.items() if settings.get(name) != value]:
         raise ValueError(f"The model of {PACKAGE} has another {', '.join(differing)}: it cannot be read.")
 
 

@@ -111,17 +111,17 @@ def read_api_key(api_key: str, authorization: str) -> KeyText:
     bearer = text if scheme.lower() == "bearer" else ""
     if not api_key:
         return _read_one(bearer)
-    found, other = _read_one(api_key), parse_key(bearer)
-    if other not in (None, found):
+    key, other = _read_one(api_key), parse_key(bearer)
+    if other not in (None, key):
         raise unauthenticated("The request carries two keys, one in X-API-KEY and another in Authorization; send one.")
-    return found
+    return key
 
 
 def _read_one(text: str) -> KeyText:
     if not text.strip():
         raise unauthenticated("The request carries no API key.")
-    if (found := parse_key(text)) is not None:
-        return found
+    if (key := parse_key(text)) is not None:
+        return key
     # Servers join the values of a header that is sent twice.
     if sum(part.startswith(PREFIX) for part in re.split(r"[\s,]+", text)) > 1:
         raise unauthenticated("The request carries more than one key; send one.")

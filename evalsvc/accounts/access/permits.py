@@ -45,13 +45,13 @@ class Handful:
     def numbered(self, number: int, clock: time.struct_time) -> Admission:
         """Return what the rate limiter would have answered to the request of this number."""
         later = self.n - number
-        counted = self.counted
+        last_admission = self.counted
         return Admission(
-            counted.n_minute - later,
-            counted.n_month - later,
-            counted.epoch,
+            last_admission.n_minute - later,
+            last_admission.n_month - later,
+            last_admission.epoch,
             clock.tm_sec,
-            counted.expects_repeats,
+            last_admission.expects_repeats,
         )
 
     def give_up(self, clock: time.struct_time) -> tuple[int, int]:
@@ -81,15 +81,15 @@ def take_permit(account_id: int, *, rpm: int, monthly: int) -> Admission:
     The limits only determine how many permits to take at once.
     """
     now, clock = time.monotonic(), time.gmtime()
-    held = _held.get(account_id)
-    if held is not None and (admission := held.take(now, clock)):
+    batch = _held.get(account_id)
+    if batch is not None and (admission := batch.take(now, clock)):
         return admission
     asking = _asking.setdefault(account_id, threading.Lock())
     # Several may find none at the same moment: one takes a handful, the others do not wait for it.
     if not asking.acquire(blocking=False):
         return rate_limiter.count_requests(account_id, now=clock)
     try:
-        return _take_more(account_id, held, now, clock, rpm, monthly)
+        return _take_more(account_id, batch, now, clock, rpm, monthly)
     finally:
         asking.release()
 
@@ -99,15 +99,15 @@ def _take_more(
 ) -> Admission:
     n = _wanted(held, now, rpm, monthly)
     unused = held.give_up(clock) if held is not None else (0, 0)
-    counted = rate_limiter.count_requests(account_id, n=n, now=clock, unused=unused)
-    if counted.epoch is None:
+    admission = rate_limiter.count_requests(account_id, n=n, now=clock, unused=unused)
+    if admission.epoch is None:
         _held.pop(account_id, None)
-        return counted
+        return admission
     if len(_held) >= MAX_ACCOUNTS:
         _forget()
-    taken = Handful(counted, n, now, window(clock))
-    first = taken.numbered(1, clock)
-    _held[account_id] = taken
+    batch = Handful(admission, n, now, window(clock))
+    first = batch.numbered(1, clock)
+    _held[account_id] = batch
     return first
 
 

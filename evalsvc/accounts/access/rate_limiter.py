@@ -91,10 +91,10 @@ def requests_so_far(account_id: int) -> tuple[int | None, int | None]:
     """Return the requests counted in this minute and in this month, to show them; None when Redis does not answer."""
     tag, (minute, month) = f"{{{account_id}}}", window(time.gmtime())
     try:
-        found = cast("list[bytes | None]", shared_client().mget(f"rl:{tag}:{minute}", f"rl:{tag}:{month}"))
+        counts = cast("list[bytes | None]", shared_client().mget(f"rl:{tag}:{minute}", f"rl:{tag}:{month}"))
     except RedisError:
         return None, None
-    return int(found[0] or 0), int(found[1] or 0)
+    return int(counts[0] or 0), int(counts[1] or 0)
 
 
 _bump_lock = threading.Lock()

@@ -94,8 +94,8 @@ class SessionStore(DatabaseStore):
 
     def take_memberships(self, user: User) -> Memberships | None:
         """Return the memberships read with the session, once: they might have changed before a later call."""
-        found, self._memberships = self._memberships, None
-        return found[1] if found is not None and found[0] == user.pk else None
+        memberships, self._memberships = self._memberships, None
+        return memberships[1] if memberships is not None and memberships[0] == user.pk else None
 
 
 def _read(alias: str, key: str) -> tuple[Any, ...] | None:

@@ -123,10 +123,10 @@ def clear_failures(counters: dict[str, int]) -> None:
 
     The count of the IP address, where it is another, loses only this attempt: other people may use the same address.
     """
-    own, *of_ip = counters
+    first_key, *of_ip = counters
     try:
         with shared_client().pipeline(transaction=True) as pipe:
-            pipe.delete(own)
+            pipe.delete(first_key)
             for key in of_ip:
                 # Where it has ended since the attempt, a counter that never ends would come of it.
                 pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)

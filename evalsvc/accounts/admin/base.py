@@ -95,9 +95,9 @@ class ServiceForm(AnyModelForm):
             return
         errors = [(error.pointer, error.detail) for error in self.refusal.errors] or [("", self.refusal.detail)]
         for pointer, detail in errors:
-            first, _, rest = pointer.removeprefix("/").partition("/")
+            first, _, remainder = pointer.removeprefix("/").partition("/")
             name = self.fields_of_pointers.get(first, first)
-            self.add_error(name if name in self.fields else None, f"{rest}: {detail}" if rest else detail)
+            self.add_error(name if name in self.fields else None, f"{remainder}: {detail}" if remainder else detail)
 
 
 class ScopedAdmin(ModelAdmin):
@@ -161,16 +161,16 @@ class ScopedAdmin(ModelAdmin):
         membership = CURRENT.get()
         if membership is None or not self.has_account:
             return rows.none()
-        own = Q(account_id=membership.account_id)
-        return rows.filter(own | Q(account_id=None) if self.shows_managed else own)
+        account_filter = Q(account_id=membership.account_id)
+        return rows.filter(account_filter | Q(account_id=None) if self.shows_managed else account_filter)
 
     def without_deleted(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Exclude rows of accounts that are being deleted; even operators do not see them."""
-        gone = list(Account.objects.exclude(deleted_at=None).values_list("pk", flat=True))
-        if not gone or not (self.has_account or self.model is Account):
+        deleted_ids = list(Account.objects.exclude(deleted_at=None).values_list("pk", flat=True))
+        if not deleted_ids or not (self.has_account or self.model is Account):
             return rows
         # Rows without an account are everybody's; `exclude` alone would compare them with null.
-        return rows.exclude(pk__in=gone) if self.model is Account else rows.exclude(account_id__in=gone)
+        return rows.exclude(pk__in=deleted_ids) if self.model is Account else rows.exclude(account_id__in=deleted_ids)
 
     def account_of(self, request: HttpRequest, obj: object = None) -> Account:
         """Return the account that a write is for: the member's own, or the one of the operator's row."""

@@ -48,8 +48,8 @@ class ApiKeyAdmin(ScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: object = None) -> list[Any]:
         """Return three fields for a new key, and everything except the hash for an existing one."""
         self_made = ["name", "scope", "expires_at"]
-        shown = ["name", "key", "scope", "state", "used_at", "created_at", "expires_at", "revoked_at"]
-        fields = self_made if obj is None else shown
+        all_fields = ["name", "key", "scope", "state", "used_at", "created_at", "expires_at", "revoked_at"]
+        fields = self_made if obj is None else all_fields
         return ["account", *fields] if self.adds_account(request, fields) else fields
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
@@ -71,14 +71,14 @@ class ApiKeyAdmin(ScopedAdmin):
         """Issue the key; its text travels on this request only."""
         if change:
             raise PermissionDenied
-        made, text = issue_key(
+        new_key, text = issue_key(
             account=self.account_of(request, obj),
             name=obj.name,
             scope=ApiKey.Scope(obj.scope),
             expires_at=obj.expires_at,
             actor=actor_of(request),
         )
-        obj.pk, obj.public = made.pk, made.public
+        obj.pk, obj.public = new_key.pk, new_key.public
         request.issued_key = str(text)  # type: ignore[attr-defined]
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:

@@ -135,8 +135,8 @@ class MemberAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Member, form: Any, change: bool) -> None:
         """Let a person in, or change their role."""
-        made = add_member(account=obj.account, user=obj.user, role=Member.Role(obj.role), actor=actor_of(request))
-        obj.pk = made.pk
+        member = add_member(account=obj.account, user=obj.user, role=Member.Role(obj.role), actor=actor_of(request))
+        obj.pk = member.pk
 
     def delete_model(self, request: HttpRequest, obj: Member) -> None:
         """Take a person out."""

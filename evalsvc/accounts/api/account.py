@@ -57,13 +57,15 @@ class CallingAccountView(AccountView):
     )
     def patch(self, request: Request) -> Response:
         """Change the calling account's choices."""
-        wanted = checked(AccountPatch(data=request.data))
-        if "require_second_factor" in wanted:
+        changes = checked(AccountPatch(data=request.data))
+        if "require_second_factor" in changes:
             change_factor_rule_by_key(
-                account=self.account, is_required=wanted["require_second_factor"], actor=self.caller.actor
+                account=self.account, is_required=changes["require_second_factor"], actor=self.caller.actor
             )
-        if "refuse_unrunnable" in wanted:
-            change_refusal(account=self.account, refuse_unrunnable=wanted["refuse_unrunnable"], actor=self.caller.actor)
+        if "refuse_unrunnable" in changes:
+            change_refusal(
+                account=self.account, refuse_unrunnable=changes["refuse_unrunnable"], actor=self.caller.actor
+            )
         return Response(_envelope(get_account(id=self.account.pk)))
 
 

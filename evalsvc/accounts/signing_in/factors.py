@@ -129,8 +129,8 @@ def _reencrypt(pk: int) -> int:
         row = Authenticator.objects.select_for_update().filter(pk=pk).first()
         if row is None:
             return 0
-        kept = {name: row.data[name] for name in SEALED if name in row.data}
-        row.data |= {name: encrypt_anew(value.encode()).decode() for name, value in kept.items()}
+        secrets = {name: row.data[name] for name in SEALED if name in row.data}
+        row.data |= {name: encrypt_anew(value.encode()).decode() for name, value in secrets.items()}
         row.save(update_fields=["data"])
         return 1
 

@@ -72,10 +72,10 @@ class Protocol(OpenIDConnectOAuth2Adapter):
     @property
     def openid_config(self) -> dict[str, Any]:
         """Return the provider's metadata; raise OAuth2Error if the issuer is not the configured one."""
-        found: dict[str, Any] = super().openid_config
-        if found["issuer"].rstrip("/") != settings.OIDC_ISSUER.rstrip("/"):
+        config: dict[str, Any] = super().openid_config
+        if config["issuer"].rstrip("/") != settings.OIDC_ISSUER.rstrip("/"):
             raise OAuth2Error("another issuer")
-        return found
+        return config
 
     def claims(self, answer: dict[str, Any], *, nonce: str) -> dict[str, Any]:
         """Return the person's claims: from the ID token, supplemented from userinfo."""
@@ -93,10 +93,10 @@ class Protocol(OpenIDConnectOAuth2Adapter):
             raise OAuth2Error("another nonce")
         if claims.get("azp", settings.OIDC_CLIENT_ID) != settings.OIDC_CLIENT_ID:
             raise OAuth2Error("a token for another client")
-        more = self._fetch_user_info(answer["access_token"]) if "userinfo_endpoint" in self.openid_config else {}
-        if more and more["sub"] != claims["sub"]:
+        userinfo = self._fetch_user_info(answer["access_token"]) if "userinfo_endpoint" in self.openid_config else {}
+        if userinfo and userinfo["sub"] != claims["sub"]:
             raise OAuth2Error("userinfo of somebody else")
-        return {**more, **claims}
+        return {**userinfo, **claims}
 
     def _key_of(self, token: str) -> Any:
         with ProviderAdapter().get_requests_session() as session:
@@ -152,8 +152,8 @@ def come_back(request: HttpRequest) -> tuple[dict[str, Any], str]:
 def vouches_for_factor(claims: Mapping[str, Any]) -> bool:
     """Return whether the provider has verified a second factor, by `amr` (RFC 8176) or `acr` and OIDC_FACTOR."""
     methods = claims.get("amr")
-    said = [*(methods if isinstance(methods, list) else [methods]), claims.get("acr")]
-    return any(isinstance(value, str) and value in settings.OIDC_FACTOR for value in said)
+    values = [*(methods if isinstance(methods, list) else [methods]), claims.get("acr")]
+    return any(isinstance(value, str) and value in settings.OIDC_FACTOR for value in values)
 
 
 def _provider(request: HttpRequest) -> Provider:

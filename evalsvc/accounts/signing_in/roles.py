@@ -37,19 +37,19 @@ def admit(claims: Mapping[str, Any]) -> User:
 
     Memberships of removed roles are taken away first, whether or not the person is admitted.
     """
-    wanted = wanted_roles(claims)
+    roles = wanted_roles(claims)
     with role_scope(SYSTEM):
-        known = SocialAccount.objects.select_related("user").filter(**_identity(claims)).first()
-        if known is not None:
-            give_memberships(known, wanted)
-        if not wanted:
+        identity = SocialAccount.objects.select_related("user").filter(**_identity(claims)).first()
+        if identity is not None:
+            give_memberships(identity, roles)
+        if not roles:
             raise ProviderRefused(f"{settings.OIDC_LABEL} names no role of yours that leads to an account here.")
         if claims.get("email_verified") not in (True, "true") or not claims.get("email"):
             raise ProviderRefused(f"{settings.OIDC_LABEL} has not verified your e-mail address.")
-        if known is None:
-            known = _new_identity(claims)
-            give_memberships(known, wanted)
-        user: User = known.user
+        if identity is None:
+            identity = _new_identity(claims)
+            give_memberships(identity, roles)
+        user: User = identity.user
     if not user.is_active or not user.is_staff:
         raise ProviderRefused("An operator has switched you off here.")
     return user
@@ -57,11 +57,11 @@ def admit(claims: Mapping[str, Any]) -> User:
 
 def wanted_roles(claims: Mapping[str, Any]) -> dict[str, str]:
     """Return account names with the highest role that the claims give in each."""
-    named, found = set(_named(claims)), dict[str, str]()
+    names, roles = set(_named(claims)), dict[str, str]()
     for name, account, role in settings.OIDC_ROLES:
-        if name in named and RANKS[role] >= RANKS.get(found.get(account, ""), -1):
-            found[account] = role
-    return found
+        if name in names and RANKS[role] >= RANKS.get(roles.get(account, ""), -1):
+            roles[account] = role
+    return roles
 
 
 def _named(claims: Mapping[str, Any]) -> list[str]:
@@ -147,12 +147,16 @@ def _give(identity: SocialAccount, wanted: Mapping[str, str]) -> None:
     accounts = {target.name: target for target in Account.objects.filter(name__in=wanted, off_at=None, deleted_at=None)}
     now = {accounts[name].pk: role for name, role in wanted.items() if name in accounts}
     before = {int(id): role for id, role in identity.extra_data.get(GIVEN, {}).items()}
-    held = {row.account_id: row for row in Member.objects.filter(user=identity.user).select_related("account", "user")}
+    members = {
+        row.account_id: row for row in Member.objects.filter(user=identity.user).select_related("account", "user")
+    }
     for account_id in before.keys() - now.keys():
-        if account_id in held:
-            remove_member(account=held[account_id].account, member=held[account_id], actor=ACTOR, may_be_last=True)
+        if account_id in members:
+            remove_member(
+                account=members[account_id].account, member=members[account_id], actor=ACTOR, may_be_last=True
+            )
     for account in accounts.values():
-        if account.pk not in held or held[account.pk].role != now[account.pk]:
+        if account.pk not in members or members[account.pk].role != now[account.pk]:
             add_member(
                 account=account, user=identity.user, role=Member.Role(now[account.pk]), actor=ACTOR, may_be_last=True
             )

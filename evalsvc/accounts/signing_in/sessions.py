@@ -90,8 +90,8 @@ def end_session(*, user: User, id: int) -> bool:
 
 def end_sessions(*, user: User, but: str | None = None) -> int:
     """End all sessions of the person but one; return how many that were."""
-    noted = set(_rows(user).values_list("session_key", flat=True))
-    return _end([key for key in noted | set(_unnoted_of(user)) if key != but])
+    tracked_keys = set(_rows(user).values_list("session_key", flat=True))
+    return _end([key for key in tracked_keys | set(_unnoted_of(user)) if key != but])
 
 
 def prune_sessions(now: datetime) -> int:
@@ -121,8 +121,8 @@ def _unnoted_of(user: User) -> Iterator[str]:
 
     Anonymous sessions are read with them, but are few: each address can start some, and they expire soon.
     """
-    noted = UserSession.objects.filter(session_key=OuterRef("session_key"))
-    alive = Session.objects.exclude(Exists(noted)).filter(expire_date__gt=timezone.now())
+    tracked_sessions = UserSession.objects.filter(session_key=OuterRef("session_key"))
+    alive = Session.objects.exclude(Exists(tracked_sessions)).filter(expire_date__gt=timezone.now())
     for row in alive.iterator(chunk_size=PRUNED_AT_ONCE):
         if row.get_decoded().get(SESSION_KEY) == str(user.pk):
             yield row.session_key

@@ -69,10 +69,10 @@ def _tried(
     except LockedOut as locked:
         locked.email, locked.address = email, caller_ip(request)
         raise
-    found = check()
-    if found is not None:
+    result = check()
+    if result is not None:
         clear_failures(counters)
-    return found
+    return result
 
 
 def begin(request: HttpRequest, user: User, *, then: str) -> HttpResponse:

@@ -19,10 +19,10 @@ log = logging.getLogger(__name__)
 def record_of_person(user: User, action: str, *, actor: str = "", **detail: str | int | bool | None) -> None:
     """Write what was done; who belongs to no account leaves a line in the log alone."""
     log.info("%s user:%s", action, user.pk)
-    for held in list_memberships(user=user):
-        with account_scope(held.account_id):
+    for membership in list_memberships(user=user):
+        with account_scope(membership.account_id):
             record_audit(
-                account=Account(pk=held.account_id),
+                account=Account(pk=membership.account_id),
                 actor=actor or f"user:{user.pk}",
                 action=action,
                 target=user.email,

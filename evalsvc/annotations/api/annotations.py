@@ -84,10 +84,10 @@ class AllAnnotationCriteriaView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List annotation criteria, newest first, or those of one project. `warnings` names unknown parameters."""
-        wanted = self.asked(request, AnnotationCriteriaQuery)
-        rows = list_criteria(account=self.account, project_id=wanted.get("project_id"))
-        found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
-        return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in found]))
+        query = self.asked(request, AnnotationCriteriaQuery)
+        rows = list_criteria(account=self.account, project_id=query.get("project_id"))
+        page = rows[query["offset"] : query["offset"] + query["limit"]]
+        return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in page]))
 
     @extend_schema(
         operation_id="create_annotation_criteria",

@@ -104,11 +104,11 @@ class PagesOfAnnotations(AccountView):
 
     def page_of(self, condition: Q, asked: Mapping[str, Any]) -> Response:
         """Answer with the labels that meet a condition."""
-        found = search_labels(
+        page = search_labels(
             account=self.account, condition=condition, limit=asked["limit"], cursor=asked.get("cursor")
         )
-        rows = [annotation_out(row) for row in found.rows]
-        return Response(AnnotationPage(annotations=rows, next_cursor=found.next_cursor))
+        rows = [annotation_out(row) for row in page.rows]
+        return Response(AnnotationPage(annotations=rows, next_cursor=page.next_cursor))
 
 
 class AnnotationsView(PagesOfAnnotations):
@@ -125,10 +125,10 @@ class AnnotationsView(PagesOfAnnotations):
     )
     def get(self, request: Request) -> Response:
         """List annotations, newest first, by what they are of and by project."""
-        asked = self.asked(request, AnnotationsQuery)
+        query = self.asked(request, AnnotationsQuery)
         columns = {"type": "resource_type", "reference": "reference", "project_id": "project_id"}
-        condition = Q(**{column: asked[name] for name, column in columns.items() if name in asked})
-        return self.page_of(condition, asked)
+        condition = Q(**{column: query[name] for name, column in columns.items() if name in query})
+        return self.page_of(condition, query)
 
     @extend_schema(
         operation_id="upsert_annotation",
@@ -164,8 +164,8 @@ class AnnotationSearchView(PagesOfAnnotations):
     def post(self, request: Request) -> Response:
         """Return annotations that all filters let through, newest first."""
         serializer = PagedSearchIn(data=request.data)
-        asked = self.lenient(serializer)
-        return self.page_of(label_condition(serializer.initial_data.get("filters")), asked)
+        query = self.lenient(serializer)
+        return self.page_of(label_condition(serializer.initial_data.get("filters")), query)
 
 
 class AnnotationCriteriaSearchView(AccountView):
@@ -182,7 +182,7 @@ class AnnotationCriteriaSearchView(AccountView):
     def post(self, request: Request) -> Response:
         """Return annotation criteria that all filters let through, newest first."""
         serializer = AnnotationSearchIn(data=request.data)
-        asked = self.lenient(serializer)
+        query = self.lenient(serializer)
         filters = serializer.initial_data.get("filters")
-        rows = search_criteria(account=self.account, filters=filters, limit=asked["limit"])
+        rows = search_criteria(account=self.account, filters=filters, limit=query["limit"])
         return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in rows]))

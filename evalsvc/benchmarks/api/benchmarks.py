@@ -77,10 +77,10 @@ class AsksBenchmarks(AccountView):
 
     def resolved(self, plan: Mapping[str, Any], configs: list[Mapping[str, Any]]) -> tuple[PlanSpec, list[Candidate]]:
         """Resolve a plan and configs as those of an experiment."""
-        asked = {"name": "benchmark", "plan": plan, "configs": configs}
-        planned = read_experiment(account=self.account, epoch=self.caller.admission.epoch, sent=asked)
-        assert planned.spec is not None  # noqa: S101  there is a plan
-        return planned.spec, planned.candidates
+        body = {"name": "benchmark", "plan": plan, "configs": configs}
+        experiment = read_experiment(account=self.account, epoch=self.caller.admission.epoch, sent=body)
+        assert experiment.spec is not None  # noqa: S101  there is a plan
+        return experiment.spec, experiment.candidates
 
 
 class BenchmarksView(AsksBenchmarks):
@@ -94,11 +94,11 @@ class BenchmarksView(AsksBenchmarks):
     )
     def get(self, request: Request) -> Response:
         """List benchmarks, newest first."""
-        wanted = checked(BenchmarksQuery(data=sent(request)))
+        query = checked(BenchmarksQuery(data=sent(request)))
         rows, cursor = page(
             list_benchmarks(account=self.account),
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
+            limit=query["limit"],
+            cursor=query.get("cursor"),
             of=f"benchmarks:{self.account.pk}",
         )
         return Response(BenchmarkPage(benchmarks=[benchmark_out(row) for row in rows], next_cursor=cursor))
@@ -113,10 +113,12 @@ class BenchmarksView(AsksBenchmarks):
         """Freeze a dataset version, metrics with their evaluators, profile revisions and prompts, and the rules."""
         body = checked(BenchmarkIn(data=request.data))
         plan: Mapping[str, Any] = _said(request)["plan"]
-        if found := [name for name in OF_RUNS if name in plan]:
-            raise Invalid(*(FieldError(f"/plan/{name}", "A benchmark asks one config at a time.") for name in found))
+        if run_options := [name for name in OF_RUNS if name in plan]:
+            raise Invalid(
+                *(FieldError(f"/plan/{name}", "A benchmark asks one config at a time.") for name in run_options)
+            )
         spec, _ = self.resolved(plan, [])
-        made = services.create_benchmark(
+        benchmark = services.create_benchmark(
             account=self.account,
             name=body["name"],
             description=body["description"],
@@ -124,7 +126,7 @@ class BenchmarksView(AsksBenchmarks):
             spec=spec,
             actor=self.caller.actor,
         )
-        return Response(BenchmarkAnswer(benchmark=benchmark_out(made), drift=[]))
+        return Response(BenchmarkAnswer(benchmark=benchmark_out(benchmark), drift=[]))
 
 
 class BenchmarkView(AsksBenchmarks):
@@ -164,11 +166,11 @@ class ExecutionsView(AsksBenchmarks):
     def get(self, request: Request, id: int) -> Response:
         """Return what each execution has reached, newest first, each against the last and the best before it."""
         benchmark = get_benchmark(account=self.account, id=id)
-        wanted = checked(ExecutionsQuery(data=sent(request)))
+        query = checked(ExecutionsQuery(data=sent(request)))
         rows, cursor = page(
             list_executions(account=self.account, benchmark=benchmark),
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
+            limit=query["limit"],
+            cursor=query.get("cursor"),
             of=f"executions:{self.account.pk}:{id}",
         )
         return Response({**history_of(self.account, benchmark, rows), "next_cursor": cursor})
@@ -203,8 +205,8 @@ class ExecutionsView(AsksBenchmarks):
             actor=self.caller.actor,
         )
         enqueue_after_commit()
-        (shown,) = history_of(self.account, benchmark, [execution])["executions"]
-        return Response({"execution": shown})
+        (summary,) = history_of(self.account, benchmark, [execution])["executions"]
+        return Response({"execution": summary})
 
 
 def _said(request: Request) -> Mapping[str, Any]:

@@ -67,22 +67,24 @@ class EvaluatorForm(ServiceForm):
     def clean_default_profile(self) -> str | None:
         """Accept profiles of the same family that the account can see."""
         name = self.cleaned_data["default_profile"] or None
-        found = find_evaluator(self.cleaned_data.get("base") or self.instance.base or "")
-        if name is None or found is None:
+        match = find_evaluator(self.cleaned_data.get("base") or self.instance.base or "")
+        if name is None or match is None:
             return name
-        known = [
+        profile_names = [
             profile_name
             for profile_name, family in profiles_of(self.chosen_account()).items()
-            if family == found[0].name
+            if family == match[0].name
         ]
-        if name not in known:
-            raise forms.ValidationError(f"Family {found[0].name} has no such profile; there is: {', '.join(known)}.")
+        if name not in profile_names:
+            raise forms.ValidationError(
+                f"Family {match[0].name} has no such profile; there is: {', '.join(profile_names)}."
+            )
         return name
 
     def chosen_account(self) -> int | None:
         """Return the account that the row is or will be in."""
-        chosen = self.cleaned_data.get("account")
-        return self.account_id or (chosen.pk if chosen else self.instance.account_id)
+        account = self.cleaned_data.get("account")
+        return self.account_id or (account.pk if account else self.instance.account_id)
 
 
 @admin.register(Evaluator)
@@ -106,8 +108,8 @@ class EvaluatorAdmin(ScopedAdmin):
         membership = CURRENT.get()
         if membership is None:
             return rows
-        own = Evaluator.objects.filter(account_id=membership.account_id, evaluator_id=OuterRef("evaluator_id"))
-        return rows.exclude(Exists(own), account_id=None)
+        overrides = Evaluator.objects.filter(account_id=membership.account_id, evaluator_id=OuterRef("evaluator_id"))
+        return rows.exclude(Exists(overrides), account_id=None)
 
     def get_form(self, request: HttpRequest, obj: object = None, change: bool = False, **kwargs: object) -> Any:
         """Pass the account to the form, to limit the default profiles."""
@@ -118,8 +120,8 @@ class EvaluatorAdmin(ScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Fix what stored scores know the evaluator by."""
-        fixed = () if obj is None else ("evaluator_id", "base")
-        return (*super().get_readonly_fields(request, obj), *fixed)
+        fixed_fields = () if obj is None else ("evaluator_id", "base")
+        return (*super().get_readonly_fields(request, obj), *fixed_fields)
 
     @display(description="Kind", label={"managed": "info"})
     def kind(self, evaluator: Evaluator) -> str:
@@ -140,11 +142,11 @@ class EvaluatorAdmin(ScopedAdmin):
         evaluator = self.get_object(request, str(object_id))
         if evaluator is None or not self.has_switch(request, evaluator):
             return []
-        wanted = "switch_off" if evaluator.is_enabled else "switch_on"
+        suffix = "switch_off" if evaluator.is_enabled else "switch_on"
         return [
             detail_action
             for detail_action in super().get_actions_detail(request, object_id)
-            if detail_action.action_name.endswith(wanted)
+            if detail_action.action_name.endswith(suffix)
         ]
 
     def has_switch(self, request: HttpRequest, evaluator: Evaluator) -> bool:
@@ -178,8 +180,8 @@ class EvaluatorAdmin(ScopedAdmin):
     def _switching(self, request: HttpRequest, evaluator: Evaluator, *, is_enabled: bool) -> Callable[[], str]:
         def verb() -> str:
             account = self.account_of(request, evaluator)
-            own = switch_evaluator(account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor_of(request))
-            evaluator.pk = own.pk  # a managed row is now hidden behind the account's own
-            return f"{own.evaluator_id} is {'on' if is_enabled else 'off'} in this account."
+            row = switch_evaluator(account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor_of(request))
+            evaluator.pk = row.pk  # a managed row is now hidden behind the account's own
+            return f"{row.evaluator_id} is {'on' if is_enabled else 'off'} in this account."
 
         return verb

@@ -68,9 +68,10 @@ def own_families() -> list[tuple[str, str]]:
 
 def settings_help() -> SafeString:
     """Return what each family's profiles may set: a line for each family, that opens."""
-    own = [family for family in families() if family.accepts_own_profiles]
+    configurable_families = [family for family in families() if family.accepts_own_profiles]
     return format_html(
-        "JSON, as `config` in the API. {}", format_html_join("", "{}", ((help_of(entry),) for entry in own))
+        "JSON, as `config` in the API. {}",
+        format_html_join("", "{}", ((help_of(entry),) for entry in configurable_families)),
     )
 
 
@@ -81,13 +82,13 @@ def help_of(family: Family) -> SafeString:
         (name, _words(schema, is_required=isinstance(required, list) and name in required))
         for name, schema in (properties if isinstance(properties, dict) else {}).items()
     )
-    listed = format_html_join("", "<li><code>{}</code>: {}</li>", rows)
+    list_items = format_html_join("", "<li><code>{}</code>: {}</li>", rows)
     settings = next((profile.settings for profile in family.managed_profiles if profile.settings), None)
     example = "" if settings is None else format_html("<p>For example <code>{}</code></p>", json.dumps(settings))
     return format_html(
         '<details><summary class="evalsvc-summary">{}</summary><ul>{}</ul>{}</details>',
         family.name,
-        listed,
+        list_items,
         example,
     )
 
@@ -207,8 +208,8 @@ class ProfileAdmin(ScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Fix what other rows know the profile by."""
-        fixed = () if obj is None else ("family", "name", "known_settings", "state", "id")
-        return (*super().get_readonly_fields(request, obj), *fixed)
+        fixed_fields = () if obj is None else ("family", "name", "known_settings", "state", "id")
+        return (*super().get_readonly_fields(request, obj), *fixed_fields)
 
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Refuse revisions of an archived profile."""
@@ -250,7 +251,7 @@ class ProfileAdmin(ScopedAdmin):
         account, actor = self.account_of(request, obj), actor_of(request)
         settings, description = form.cleaned_data["settings"], form.cleaned_data["description"]
         if not change:
-            made = create_profile(
+            revision = create_profile(
                 account=account,
                 family=obj.family,
                 name=obj.name,
@@ -258,7 +259,7 @@ class ProfileAdmin(ScopedAdmin):
                 description=description,
                 actor=actor,
             )
-            obj.pk = made.profile_id
+            obj.pk = revision.profile_id
         elif form.has_changed():
             revise_profile(account=account, profile=obj, settings=settings, description=description, actor=actor)
 

@@ -111,10 +111,10 @@ class CriteriaView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List profile revisions: the account's own and the managed ones. `warnings` names unknown parameters."""
-        wanted = self.asked(request, EvaluatorCriteriaQuery)
-        rows = self._rows(wanted)
-        found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
-        return Response(self.many(profiles=[evaluator_criteria_out(row) for row in found]))
+        query = self.asked(request, EvaluatorCriteriaQuery)
+        rows = self._rows(query)
+        page = rows[query["offset"] : query["offset"] + query["limit"]]
+        return Response(self.many(profiles=[evaluator_criteria_out(row) for row in page]))
 
     def _rows(self, wanted: Mapping[str, Any]) -> QuerySet[ProfileRevision]:
         rows = list_revisions(account=self.account, filters=wanted)
@@ -122,8 +122,8 @@ class CriteriaView(AccountView):
             # Clients choose from this list, so it excludes profiles that cannot run.
             rows = rows.exclude(profile_id__in=unrunnable_profiles(means_of(self.account)))
         if name := wanted.get("evaluator_id"):
-            found = list_evaluators(account=self.account, by_alias_or_id=name)
-            rows = rows.filter(profile__family__in=[row.family for row in found])
+            evaluators = list_evaluators(account=self.account, by_alias_or_id=name)
+            rows = rows.filter(profile__family__in=[row.family for row in evaluators])
         return rows
 
     @extend_schema(

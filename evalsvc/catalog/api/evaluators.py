@@ -95,11 +95,11 @@ class EvaluatorsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List evaluators, the account's own first; an unknown name gives an empty list."""
-        wanted = self.asked(request, EvaluatorQuery)
-        rows = list_evaluators(account=self.account, by_alias_or_id=wanted.get("by_alias_or_id"))
+        query = self.asked(request, EvaluatorQuery)
+        rows = list_evaluators(account=self.account, by_alias_or_id=query.get("by_alias_or_id"))
         means = means_of(self.account)
-        shown = (of_output_type(evaluator_out(row, means), wanted.get("output_type")) for row in rows)
-        return Response(Evaluators(evaluators=[row for row in shown if row is not None]))
+        entries = (of_output_type(evaluator_out(row, means), query.get("output_type")) for row in rows)
+        return Response(Evaluators(evaluators=[row for row in entries if row is not None]))
 
 
 class EvaluatorView(AccountView):

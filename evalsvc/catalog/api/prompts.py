@@ -50,14 +50,14 @@ def prompts_out(found: EvaluatorPrompts) -> PromptsOut:
         profile_revision=found.resolved.profile.revision,
         prompts=[
             PromptOut(
-                prompt_id=asked.prompt_id,
+                prompt_id=question.prompt_id,
                 digest=digest,
-                system=asked.system,
-                user=asked.user,
-                response_schema=dict(asked.schema),
-                max_output_tokens=asked.max_output_tokens,
+                system=question.system,
+                user=question.user,
+                response_schema=dict(question.schema),
+                max_output_tokens=question.max_output_tokens,
             )
-            for digest, asked in found.prompts
+            for digest, question in found.prompts
         ],
     )
 

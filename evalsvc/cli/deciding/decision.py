@@ -65,8 +65,8 @@ def rule_line(rule: Mapping[str, Any]) -> str:
 
 def _regression_line(one: Mapping[str, Any]) -> str:
     sides = (("before", one["baseline"]), ("now", one["candidate"]))
-    told = "; ".join(f"{word} {_shorten(side['output'] or side['error_code'])}" for word, side in sides)
-    return f"{one['metric']} of {one['example_id']}: {_shorten(one['input'])}; {told}"
+    outputs = "; ".join(f"{word} {_shorten(side['output'] or side['error_code'])}" for word, side in sides)
+    return f"{one['metric']} of {one['example_id']}: {_shorten(one['input'])}; {outputs}"
 
 
 def _shorten(value: object) -> str:

@@ -53,12 +53,12 @@ class GateFixture:
         __tracebackhide__ = True
         try:
             sides = self._find_sides(candidate, baseline, data, evaluators)
-            found = ask_gate(self.client.experiments_api, read_rules(rules), sides, **options)
+            decision = ask_gate(self.client.experiments_api, read_rules(rules), sides, **options)
         except (ClientError, ClickException) as exc:
             pytest.fail(f"The gate could not be asked, so nothing was decided. {exc}", pytrace=False)
-        self.node.user_properties.append(("evalsvc_gate", found.id))
-        self._end(found, undecided or self.undecided)
-        return found
+        self.node.user_properties.append(("evalsvc_gate", decision.id))
+        self._end(decision, undecided or self.undecided)
+        return decision
 
     def _end(self, found: DecisionAnswer, undecided: str) -> None:
         __tracebackhide__ = True
@@ -76,10 +76,10 @@ class GateFixture:
     def _find_sides(
         self, candidate: Side, baseline: Side | None, data: str | Path | None, evaluators: Evaluators
     ) -> dict[str, Mapping[str, str]]:
-        given = {CANDIDATE: candidate} | ({} if baseline is None else {BASELINE: baseline})
-        functions = {name: side for name, side in given.items() if not isinstance(side, str | EvaluationResult)}
+        sides = {CANDIDATE: candidate} | ({} if baseline is None else {BASELINE: baseline})
+        functions = {name: side for name, side in sides.items() if not isinstance(side, str | EvaluationResult)}
         ran = self._run(functions, data, evaluators) if functions else {}
-        return {name: ran.get(name) or self._find_side(side) for name, side in given.items()}
+        return {name: ran.get(name) or self._find_side(side) for name, side in sides.items()}
 
     def _find_side(self, side: Side) -> Mapping[str, str]:
         if isinstance(side, EvaluationResult):
@@ -107,8 +107,8 @@ def open_gate_fixture(node: pytest.Item, undecided: str) -> Iterator[GateFixture
     """Yield the gate fixture; skip the test, with the reason, if no service is configured."""
     url = os.environ.get("EVALSVC_BASE_URL") or os.environ.get("EVALSVC_URL")
     try:
-        found = require_credentials(url, os.environ.get("EVALSVC_API_KEY"), os.environ.get("EVALSVC_PROFILE"))
+        credentials = require_credentials(url, os.environ.get("EVALSVC_API_KEY"), os.environ.get("EVALSVC_PROFILE"))
     except ClickException as exc:
         pytest.skip(f"No evalsvc service is configured. {exc.message}")
-    with Client(*found) as client:
+    with Client(*credentials) as client:
         yield GateFixture(client, node, undecided)

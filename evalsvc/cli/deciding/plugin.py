@@ -28,8 +28,8 @@ def evalsvc_gate(request: pytest.FixtureRequest) -> Iterator[GateFixture]:
     """
     from evalsvc.cli.deciding.fixture import open_gate_fixture
 
-    chosen = request.config.getoption("evalsvc_undecided", None) or request.config.getini("evalsvc_undecided")
-    if chosen not in UNDECIDED:
-        raise pytest.UsageError(f"evalsvc_undecided is one of {', '.join(UNDECIDED)}, not {chosen!r}.")
-    with open_gate_fixture(request.node, chosen) as gate:
+    undecided = request.config.getoption("evalsvc_undecided", None) or request.config.getini("evalsvc_undecided")
+    if undecided not in UNDECIDED:
+        raise pytest.UsageError(f"evalsvc_undecided is one of {', '.join(UNDECIDED)}, not {undecided!r}.")
+    with open_gate_fixture(request.node, undecided) as gate:
         yield gate

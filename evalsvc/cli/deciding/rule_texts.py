@@ -18,16 +18,16 @@ _rule = re.compile(r"(?P<metric>.+?)(?:\s+p(?P<percent>\d+(?:\.\d+)?))?\s+(?P<ki
 
 def read_rule_text(text: str) -> dict[str, Any]:
     """Return a rule of `POST /v1/gates`; `p95` before its kind makes it one about that quantile."""
-    found = _rule.fullmatch(text.strip())
-    kind = (KINDS | SIGNS).get(found["kind"]) if found else None
-    if found is None or kind is None:
+    match = _rule.fullmatch(text.strip())
+    kind = (KINDS | SIGNS).get(match["kind"]) if match else None
+    if match is None or kind is None:
         raise Refused(f"{text!r} is no rule: {HOW}.")
     try:
-        rule: dict[str, Any] = {"metric": found["metric"].strip(), kind: float(found["limit"])}
+        rule: dict[str, Any] = {"metric": match["metric"].strip(), kind: float(match["limit"])}
     except ValueError as exc:
-        raise Refused(f"{text!r}: {found['limit']!r} is no number; {HOW}.") from exc
-    if found["percent"]:
-        rule["quantile"] = float(found["percent"]) / 100
+        raise Refused(f"{text!r}: {match['limit']!r} is no number; {HOW}.") from exc
+    if match["percent"]:
+        rule["quantile"] = float(match["percent"]) / 100
     return rule
 
 
@@ -39,10 +39,10 @@ def read_rules(texts: Sequence[str | Mapping[str, Any]], path: Path | None = Non
 
 def _read_file(path: Path) -> list[dict[str, Any]]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
-    rules = found.get("rules") if isinstance(found, dict) else found
+    rules = document.get("rules") if isinstance(document, dict) else document
     if not isinstance(rules, list) or not all(isinstance(rule, dict | str) for rule in rules):
         raise Refused(f'{path} should hold a list of rules, such as [{{"metric": "accuracy", "at_least": 0.8}}].')
     return read_rules(rules)

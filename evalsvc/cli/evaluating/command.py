@@ -52,8 +52,8 @@ def evaluate_samples(
         "input": input_text, "output": output, "contexts": list(contexts) or None,
         "gold": gold[0] if len(gold) == 1 else None, "golds": list(gold) if len(gold) > 1 else None,
     }  # fmt: skip
-    given = {name: value for name, value in sample.items() if value is not None}
-    samples = _choose_samples(given, path, evaluators)
+    sample_fields = {name: value for name, value in sample.items() if value is not None}
+    samples = _choose_samples(sample_fields, path, evaluators)
     with report.progress("samples", len(samples)) as advance:
         results = client.evaluate_batch(
             samples, list(evaluators) or None, strategy=strategy, capture=capture, app=app, project=project,
@@ -95,9 +95,9 @@ def _as_json(results: Sequence[SampleResult]) -> dict[str, object]:
 def _count(results: Sequence[SampleResult]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for verdict in (verdict for result in results for verdict in result.result or []):
-        found = counts.setdefault(verdict.evaluator, {"n": 0, "n_passed": 0, "n_failed": 0, "n_without_score": 0})
-        found["n"] += 1
-        found[_outcome(verdict)] += 1
+        counter = counts.setdefault(verdict.evaluator, {"n": 0, "n_passed": 0, "n_failed": 0, "n_without_score": 0})
+        counter["n"] += 1
+        counter[_outcome(verdict)] += 1
     return counts
 
 

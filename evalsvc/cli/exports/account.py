@@ -88,16 +88,16 @@ def _copy(chunks: Iterable[bytes], file: IO[bytes], report: Report) -> tuple[Map
     lines = _split(chunks)
     first = next(lines, b"")
     manifest = _read_manifest(first)
-    checked = _Checked(dict(manifest["tables"]))
-    checked.digest.update(first)
+    checker = _Checked(dict(manifest["tables"]))
+    checker.digest.update(first)
     file.write(first)
-    with report.progress("rows", sum(checked.promised.values())) as advance:
+    with report.progress("rows", sum(checker.promised.values())) as advance:
         for line in lines:
-            checked.take(line, advance)
+            checker.take(line, advance)
             file.write(line)
-    if not checked.is_whole:
+    if not checker.is_whole:
         raise Incomplete(f"The export was cut. {AGAIN}")
-    return manifest, {name: checked.counts[name] for name in checked.promised}
+    return manifest, {name: checker.counts[name] for name in checker.promised}
 
 
 def _read_manifest(line: bytes) -> Mapping[str, Any]:
@@ -123,29 +123,29 @@ class _Checked:
         """Count a line. Raises Incomplete for one that does not belong here."""
         if line.startswith(END) and not self.is_whole:
             end = json.loads(line)["end"]
-            counted = all(self.counts[name] == n for name, n in self.promised.items())
-            if not counted or end["tables"] != self.promised or end["sha256"] != self.digest.hexdigest():
+            is_complete = all(self.counts[name] == n for name, n in self.promised.items())
+            if not is_complete or end["tables"] != self.promised or end["sha256"] != self.digest.hexdigest():
                 raise Incomplete(f"What came is not what was sent. {AGAIN}")
             self.is_whole = True
             return
-        found = ROW.match(line)
-        if found is None or self.is_whole:
+        match = ROW.match(line)
+        if match is None or self.is_whole:
             raise Incomplete(f"What came is not what was sent. {AGAIN}")
         self.digest.update(line)
-        self.counts[found[1].decode()] += 1
+        self.counts[match[1].decode()] += 1
         advance(1)
 
 
 def _split(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield whole lines, each with its end; a last one without it is cut, and is yielded as it is."""
-    begun: list[bytes] = []
+    partial: list[bytes] = []
     for chunk in chunks:
-        *whole, rest = chunk.split(b"\n")
-        for line in whole:
-            yield b"".join([*begun, line, b"\n"])
-            begun = []
-        begun.append(rest)
-    if last := b"".join(begun):
+        *lines, remainder = chunk.split(b"\n")
+        for line in lines:
+            yield b"".join([*partial, line, b"\n"])
+            partial = []
+        partial.append(remainder)
+    if last := b"".join(partial):
         yield last
 
 

@@ -25,7 +25,7 @@ def export_experiment(experiment: str, path: Path, force: bool, report: Report, 
     """Write an experiment that has ended, by id or name, with all that its numbers rest on."""
     if path.exists() and not force:
         raise Refused(f"{path} is there already: choose another name, or pass --force.")
-    found = resolve_experiment(client.experiments_api, experiment)
-    client.experiments.bundle(found["id"], path)
-    facts = {"experiment_id": found["id"], "file": str(path), "n_bytes": path.stat().st_size}
+    record = resolve_experiment(client.experiments_api, experiment)
+    client.experiments.bundle(record["id"], path)
+    facts = {"experiment_id": record["id"], "file": str(path), "n_bytes": path.stat().st_size}
     report.finish(facts, [f"Written to {path}. `evalsvc import experiment {path}` makes a copy of it."])

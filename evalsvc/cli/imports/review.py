@@ -24,8 +24,11 @@ def import_review(review: str, path: Path, report: Report, client: Client) -> No
     """
     id = find_review(client, review)
     try:
-        kept = client.reviews.import_answers(id, path)
+        counts = client.reviews.import_answers(id, path)
     except ValueError as exc:
         raise Refused(str(exc)) from exc
-    line = f"{kept['n_kept']} answers kept, {kept['n_repeated']} were there already, {kept['n_empty']} rows have none."
-    report.finish({"review_id": id, **kept}, [line])
+    line = (
+        f"{counts['n_kept']} answers kept, {counts['n_repeated']} were there already, "
+        f"{counts['n_empty']} rows have none."
+    )
+    report.finish({"review_id": id, **counts}, [line])

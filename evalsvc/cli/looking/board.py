@@ -66,13 +66,13 @@ def draw_table(live: Live, plan: Mapping[str, Any]) -> Table:
     for title in ("config", "asked", *metrics, "against the leader", "state"):
         table.add_column(Text(drop_controls(title)), overflow="fold")
     primary = decisive_metric(plan)
-    ranked = live.leaderboard(primary["name"], higher_is_better=primary.get("higher_is_better", True))
-    for config in ranked[:MOST_ROWS]:
+    configs = live.leaderboard(primary["name"], higher_is_better=primary.get("higher_is_better", True))
+    for config in configs[:MOST_ROWS]:
         cells = [config.name, _asked(config, live.n_examples), *(_estimate(config, name) for name in metrics)]
         emphasis = "bold" if config.id == live.leader else ""
         table.add_row(*(Text(drop_controls(text), emphasis) for text in (*cells, config.versus, _state(config))))
-    if len(ranked) > MOST_ROWS:
-        table.add_row(Text(f"… and {len(ranked) - MOST_ROWS} more"))
+    if len(configs) > MOST_ROWS:
+        table.add_row(Text(f"… and {len(configs) - MOST_ROWS} more"))
     return table
 
 

@@ -33,13 +33,15 @@ def watch_experiment(experiment: str, once: bool, report: Report, client: Client
     Intervals hold while you look as often as you like. Ctrl-C ends the watching, not the experiment.
     """
     api = client.experiments_api
-    found = resolve_experiment(api, experiment)
-    if not found.get("plan"):
-        raise Refused(f"Experiment {found['name']!r} has no plan: it is a name that evaluations are filed under.")
-    live = api.live(found["id"])[0] if once else None
+    experiment_body = resolve_experiment(api, experiment)
+    if not experiment_body.get("plan"):
+        raise Refused(
+            f"Experiment {experiment_body['name']!r} has no plan: it is a name that evaluations are filed under."
+        )
+    live = api.live(experiment_body["id"])[0] if once else None
     if live is None:
-        with open_board(found["plan"], quiet=report.quiet or report.as_json) as show:
-            live = follow(api, found["id"], show)
+        with open_board(experiment_body["plan"], quiet=report.quiet or report.as_json) as show:
+            live = follow(api, experiment_body["id"], show)
     report.finish(live_as_json(live), [f"{live.name} ({live.state})", *standing_lines(live)])
 
 
@@ -63,16 +65,20 @@ def compare_configs(
     """
     api = client.experiments_api
     ids = [resolve_config(api, text)[1]["id"] for text in (first, second)]
-    found = client.compare(*ids, metric=metric, cluster_by=cluster_by)
-    shown = list(itertools.islice(found, n_examples))
-    lines = [str(found), *(f"warning: {warning}" for warning in found.warnings), *map(_example_line, shown)]
-    report.finish({**found.raw, "examples": shown}, lines)
+    comparison = client.compare(*ids, metric=metric, cluster_by=cluster_by)
+    examples = list(itertools.islice(comparison, n_examples))
+    lines = [
+        str(comparison),
+        *(f"warning: {warning}" for warning in comparison.warnings),
+        *map(_example_line, examples),
+    ]
+    report.finish({**comparison.raw, "examples": examples}, lines)
 
 
 def _example_line(example: Mapping[str, Any]) -> str:
     a, b = (side["error_code"] or side["value"] for side in (example["a"], example["b"]))
-    asked = json.dumps(example["input"], ensure_ascii=False)
-    return f"  {example['example_id']}: {a} against {b}: {asked[:LONGEST_INPUT]}"
+    input_text = json.dumps(example["input"], ensure_ascii=False)
+    return f"  {example['example_id']}: {a} against {b}: {input_text[:LONGEST_INPUT]}"
 
 
 @click.command("report", epilog="Example: evalsvc report nightly -o nightly.html")
@@ -84,17 +90,19 @@ def _example_line(example: Mapping[str, Any]) -> str:
 @client_options
 def show_report(experiment: str, path: Path | None, kind: str | None, report: Report, client: Client) -> None:
     """Write the report of an experiment: leaderboard, differences, slices, decisions, costs, examples."""
-    found = resolve_experiment(client.experiments_api, experiment)
+    experiment_body = resolve_experiment(client.experiments_api, experiment)
     default = "json" if report.as_json else "md"
-    chosen = kind or (default if path is None else FORMATS.get(path.suffix.lower()))
-    if chosen is None:
+    format_name = kind or (default if path is None else FORMATS.get(path.suffix.lower()))
+    if format_name is None:
         raise Refused(f"Which format? {path} ends in none of {', '.join(FORMATS)}: pass --format.")
-    text = fetch_page(client, f"/v1/experiments/{found['id']}/report", chosen)
+    text = fetch_page(client, f"/v1/experiments/{experiment_body['id']}/report", format_name)
     if path is None:
         click.echo(text, nl=not text.endswith("\n"))
         return
     write_text(path, text)
-    report.finish({"experiment_id": found["id"], "format": chosen, "file": str(path)}, [f"Written to {path}."])
+    report.finish(
+        {"experiment_id": experiment_body["id"], "format": format_name, "file": str(path)}, [f"Written to {path}."]
+    )
 
 
 def fetch_page(client: Client, path: str, kind: str) -> str:

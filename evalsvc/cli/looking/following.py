@@ -29,11 +29,11 @@ def follow(api: ExperimentsApi, experiment_id: str, show: Show) -> Live:
 
 def _is_scoring(live: Live) -> bool:
     """Return whether scores of outputs that are there are still to come; a config that was stopped leaves some open."""
-    done = [config for config in live.configs if config.state == "completed"]
+    completed_configs = [config for config in live.configs if config.state == "completed"]
     # Of a plan with a limit, what lies beyond it is pending for good.
     n_unasked = live.raw["experiment"]["n_examples"] - live.n_examples
     return live.state == "running" or any(
-        metric.n_pending > n_unasked for config in done for metric in config.metrics.values()
+        metric.n_pending > n_unasked for config in completed_configs for metric in config.metrics.values()
     )
 
 
@@ -50,9 +50,9 @@ def standing_lines(live: Live) -> Iterator[str]:
 
 def estimate_line(metric: Metric) -> str:
     """Return an estimate with its interval, what that covers, and what it was counted on."""
-    told = metric.headline(with_level=True) + metric.on_this_set
-    warned = f" ({', '.join(metric.warnings)})" if metric.warnings else ""
-    return f"{told}, {metric.counts}{warned}"
+    estimate = metric.headline(with_level=True) + metric.on_this_set
+    warning_text = f" ({', '.join(metric.warnings)})" if metric.warnings else ""
+    return f"{estimate}, {metric.counts}{warning_text}"
 
 
 def live_as_json(live: Live, **facts: object) -> Mapping[str, object]:

@@ -14,9 +14,9 @@ MOST_ITEMS = 5
 def review_line(one: ReviewRecord) -> str:
     """Return which review it is, and how far it has come."""
     counts = {"partly answered": one.n_partial, "pending": one.n_pending}
-    told = "".join(f", {n} {word}" for word, n in counts.items() if n)
+    details = "".join(f", {n} {word}" for word, n in counts.items() if n)
     state = "closed" if one.closed_at else one.state
-    return f"{one.name}: {state}, {one.n_answered} of {one.n_items} answered{told}; review {one.id}"
+    return f"{one.name}: {state}, {one.n_answered} of {one.n_items} answered{details}; review {one.id}"
 
 
 def review_lines(found: ReviewRecord) -> Iterator[str]:
@@ -46,24 +46,24 @@ def _estimate_line(one: Mapping[str, Any]) -> str:
     if one["estimate"] is None:
         return f"{name} ? ({one['reason']}), n = {one['n']}"
     new_data, this_set = one["new_data"], one["this_set"]
-    told = f"{name} {digits_text(one['estimate'], 3)}"
+    text = f"{name} {digits_text(one['estimate'], 3)}"
     if new_data:
-        told += f" {ends_text(new_data['lower'], new_data['upper'])} at {level_text(one['level'])} new data"
+        text += f" {ends_text(new_data['lower'], new_data['upper'])} at {level_text(one['level'])} new data"
     if this_set:
-        told += f" (this set {ends_text(this_set['lower'], this_set['upper'])})"
-    return f"{told}, n = {one['n']}{_reason(one['reason'])}"
+        text += f" (this set {ends_text(this_set['lower'], this_set['upper'])})"
+    return f"{text}, n = {one['n']}{_reason(one['reason'])}"
 
 
 def _agreement_lines(one: Mapping[str, Any]) -> Iterator[str]:
     share = one["agreeing_share"]
-    told = "" if share is None else f"; {percent_text(share)} of pairs of answers are equal"
-    yield f"  agreement about {one['name']}: {_figure('alpha', one['krippendorff_alpha'], one['level'])}{told}"
+    pairs_text = "" if share is None else f"; {percent_text(share)} of pairs of answers are equal"
+    yield f"  agreement about {one['name']}: {_figure('alpha', one['krippendorff_alpha'], one['level'])}{pairs_text}"
     for name, title in (("cohen_kappa", "Cohen's kappa"), ("fleiss_kappa", "Fleiss' kappa")):
         if one[name]["value"] is not None:
             yield f"    {_figure(title, one[name], one['level'])}"
     if items := one["disagreements"]:
-        shown = ", ".join(item["item_id"] for item in items[:MOST_ITEMS])
-        yield f"    people differ about {len(items)} items, most about: {shown}"
+        item_ids = ", ".join(item["item_id"] for item in items[:MOST_ITEMS])
+        yield f"    people differ about {len(items)} items, most about: {item_ids}"
 
 
 def _figure(title: str, figure: Mapping[str, Any], level: float) -> str:

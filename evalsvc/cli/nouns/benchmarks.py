@@ -58,9 +58,12 @@ def benchmarks_create(
     plan = read_plan(plan_path)
     if evaluators or "metrics" not in plan:
         plan["metrics"] = build_plan_metrics([*evaluators] or choose_evaluators(client, examples, report), {})
-    made = client.benchmarks.create(name, {**plan, **examples.store(client.experiments_api)}, description=description)
+    benchmark = client.benchmarks.create(
+        name, {**plan, **examples.store(client.experiments_api)}, description=description
+    )
     report.finish(
-        {"benchmark": made.raw}, [benchmark_line(made), f"Ask it: `evalsvc benchmarks run {made.id} TARGET`."]
+        {"benchmark": benchmark.raw},
+        [benchmark_line(benchmark), f"Ask it: `evalsvc benchmarks run {benchmark.id} TARGET`."],
     )
 
 
@@ -70,8 +73,8 @@ def benchmarks_create(
 @client_options
 def benchmarks_list(limit: int, report: Report, client: Client) -> None:
     """List benchmarks, newest first."""
-    found = [*islice(client.benchmarks.list(), limit)]
-    report.finish({"benchmarks": [benchmark.raw for benchmark in found]}, map(benchmark_line, found))
+    benchmarks = [*islice(client.benchmarks.list(), limit)]
+    report.finish({"benchmarks": [benchmark.raw for benchmark in benchmarks]}, map(benchmark_line, benchmarks))
 
 
 @benchmarks_group.command("show", epilog="Example: evalsvc benchmarks show rivers --limit 30")
@@ -81,11 +84,11 @@ def benchmarks_list(limit: int, report: Report, client: Client) -> None:
 @client_options
 def benchmarks_show(benchmark: str, limit: int, report: Report, client: Client) -> None:
     """Print the history of BENCHMARK, by id or name: each execution against the last and the best before it."""
-    found = client.benchmarks.get(_find(client, benchmark))
-    executions = [*islice(client.benchmarks.executions(found), limit)]
-    lines = [benchmark_line(found), *drift_lines(found.drift)]
+    record = client.benchmarks.get(_find(client, benchmark))
+    executions = [*islice(client.benchmarks.executions(record), limit)]
+    lines = [benchmark_line(record), *drift_lines(record.drift)]
     lines += [line for execution in executions for line in execution_lines(execution)]
-    facts = {"benchmark": found.raw, "executions": [execution.raw for execution in executions]}
+    facts = {"benchmark": record.raw, "executions": [execution.raw for execution in executions]}
     report.finish(facts, lines)
 
 
@@ -114,14 +117,14 @@ def benchmarks_run(
         raise Refused(f"A benchmark is asked of one config, and {target} holds {len(targets)}.")
     id = _find(client, benchmark)
     surroundings = read_key_values(environment, "--environment") or None
-    said = given(model=model, task_version=task_version, environment=surroundings, allow_drift=allow_drift or None)
-    made = _execute(client, id, targets[0].config, said)
-    experiment = client.experiments_api.experiment(made.experiment_id)
-    report.say(f"Execution {made.number}: experiment {made.experiment_id}.")
+    settings = given(model=model, task_version=task_version, environment=surroundings, allow_drift=allow_drift or None)
+    execution = _execute(client, id, targets[0].config, settings)
+    experiment = client.experiments_api.experiment(execution.experiment_id)
+    report.say(f"Execution {execution.number}: experiment {execution.experiment_id}.")
     run_to_end(client, experiment, targets, {}, threads, report)
-    found = next(record for record in client.benchmarks.executions(id) if record.id == made.id)
-    report.finish({"execution": found.raw}, execution_lines(found))
-    if found.state != "done":
+    final_record = next(record for record in client.benchmarks.executions(id) if record.id == execution.id)
+    report.finish({"execution": final_record.raw}, execution_lines(final_record))
+    if final_record.state != "done":
         raise SystemExit(INCOMPLETE)
 
 
@@ -141,8 +144,8 @@ def _find(client: Client, text: str) -> str:
 
 def benchmark_line(one: BenchmarkRecord) -> str:
     """Format a benchmark with its frozen dataset version and its number of executions."""
-    held = f"{one.n_examples} examples of dataset {one.dataset_id}@{one.dataset_version}"
-    return f"{one.name}: {held}, {one.n_executions} executions; benchmark {one.id}"
+    dataset = f"{one.n_examples} examples of dataset {one.dataset_id}@{one.dataset_version}"
+    return f"{one.name}: {dataset}, {one.n_executions} executions; benchmark {one.id}"
 
 
 def drift_lines(drift: Any) -> Iterator[str]:
@@ -154,8 +157,8 @@ def drift_lines(drift: Any) -> Iterator[str]:
 def execution_lines(one: ExecutionRecord) -> Iterator[str]:
     """Yield an execution with its estimates, what is different, and how it compares with those before it."""
     surroundings = given(model=one.model, task_version=one.task_version, **one.raw["environment"])
-    told = "".join(f", {name} {value}" for name, value in surroundings.items())
-    yield f"#{one.number} {one.config or 'a deleted config'} ({one.state}), {one.created_at}{told}"
+    details = "".join(f", {name} {value}" for name, value in surroundings.items())
+    yield f"#{one.number} {one.config or 'a deleted config'} ({one.state}), {one.created_at}{details}"
     for metric in one.metrics.values():
         yield f"  {estimate_line(metric)}"
     if one.changed:

@@ -69,12 +69,14 @@ def comparisons_create(
     judge: dict[str, object] = given(metric=metric, connection=connection, criteria=criteria, model=model)
     judge |= given(tie_width=tie_width) | (build_evaluator_entry(evaluator) if evaluator else {})
     judge |= {"review_id": find_review(client, review)} if review else {}
-    found = resolve_experiment(client.experiments_api, experiment)
-    said = given(**options, baseline=baseline, design="baseline" if baseline and not design else design)
+    experiment_body = resolve_experiment(client.experiments_api, experiment)
+    settings = given(**options, baseline=baseline, design="baseline" if baseline and not design else design)
     earlier = _find(client, previous) if previous else None
-    made = client.comparisons.create(found["id"], judge, configs=configs, previous=earlier, **said)
-    report.say(f"Comparison {made.id}: {made.name}. `evalsvc comparisons show {made.id}` shows it elsewhere.")
-    _show(client, made.id, report, is_followed=not (no_wait or review))
+    comparison = client.comparisons.create(experiment_body["id"], judge, configs=configs, previous=earlier, **settings)
+    report.say(
+        f"Comparison {comparison.id}: {comparison.name}. `evalsvc comparisons show {comparison.id}` shows it elsewhere."
+    )
+    _show(client, comparison.id, report, is_followed=not (no_wait or review))
 
 
 @comparisons_group.command("list", epilog="Example: evalsvc comparisons list --experiment nightly")
@@ -85,8 +87,8 @@ def comparisons_create(
 def comparisons_list(experiment: str | None, limit: int, report: Report, client: Client) -> None:
     """List comparisons, newest first, with how far each has come."""
     of = resolve_experiment(client.experiments_api, experiment)["id"] if experiment else None
-    found = [*islice(client.comparisons.list(experiment_id=of), limit)]
-    report.finish({"comparisons": [comparison.raw for comparison in found]}, map(comparison_line, found))
+    comparisons = [*islice(client.comparisons.list(experiment_id=of), limit)]
+    report.finish({"comparisons": [comparison.raw for comparison in comparisons]}, map(comparison_line, comparisons))
 
 
 @comparisons_group.command("show", epilog="Example: evalsvc comparisons show nightly --pairs")
@@ -108,8 +110,8 @@ def comparisons_show(comparison: str, pairs: bool, elo: bool, wait: bool, report
 @client_options
 def comparisons_stop(comparison: str, report: Report, client: Client) -> None:
     """Judge no more of COMPARISON, by id or name; what is judged stays, and is ranked."""
-    stopped = client.comparisons.stop(_find(client, comparison))
-    report.finish({"comparison": stopped.raw}, [comparison_line(stopped)])
+    record = client.comparisons.stop(_find(client, comparison))
+    report.finish({"comparison": record.raw}, [comparison_line(record)])
 
 
 def _find(client: Client, text: str) -> str:
@@ -120,9 +122,9 @@ def _find(client: Client, text: str) -> str:
 def _show(
     client: Client, id: str, report: Report, *, is_followed: bool, with_pairs: bool = False, with_elo: bool = False
 ) -> None:
-    found = follow_ranking(client, id, report) if is_followed else None
-    if found is None or with_elo:
-        found = client.comparisons.get(id, elo=with_elo)
-    report.finish(found.raw, ranking_lines(found, with_pairs=with_pairs))
-    if is_followed and found.comparison.state != "finished":
+    ranking = follow_ranking(client, id, report) if is_followed else None
+    if ranking is None or with_elo:
+        ranking = client.comparisons.get(id, elo=with_elo)
+    report.finish(ranking.raw, ranking_lines(ranking, with_pairs=with_pairs))
+    if is_followed and ranking.comparison.state != "finished":
         raise SystemExit(INCOMPLETE)

@@ -27,12 +27,12 @@ def follow_ranking(client: Client, id: str, report: Report) -> RankingRecord:
     pause, n_done = FIRST_PAUSE_SECONDS, 0
     with report.progress("judgements") as advance:
         while True:
-            found = client.comparisons.get(id)
-            head = found.comparison
+            ranking = client.comparisons.get(id)
+            head = ranking.comparison
             advance(head.n - head.n_open - n_done)
             n_done = head.n - head.n_open
             if head.finished_at is not None:
-                return found
+                return ranking
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
@@ -41,8 +41,8 @@ def comparison_line(one: ComparisonRecord) -> str:
     """Return which comparison it is, and how far it has come."""
     reason = f" ({one.reason})" if one.reason else ""
     counts = {"judged": one.n_judged, "taken over": one.n_reused, "open": one.n_open, "failed": one.n_errors}
-    told = ", ".join(f"{n} {word}" for word, n in counts.items() if n or word == "judged")
-    return f"{one.name}: {one.state}{reason}, {told}; comparison {one.id}"
+    counts_text = ", ".join(f"{n} {word}" for word, n in counts.items() if n or word == "judged")
+    return f"{one.name}: {one.state}{reason}, {counts_text}; comparison {one.id}"
 
 
 def ranking_lines(found: RankingRecord, *, with_pairs: bool) -> Iterator[str]:

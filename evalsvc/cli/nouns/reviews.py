@@ -64,13 +64,18 @@ def reviews_create(
     ways = given(outputs=outputs, pairs=pairs, evaluations=evaluations or None, spans=spans or None)
     if len(ways) != 1:
         raise Refused(NO_ITEMS)
-    ((kind, wanted),) = ways.items()
-    items = _of_experiment(client, wanted, configs) if kind in ("outputs", "pairs") else _by_filters(kind, wanted)
+    ((kind, selection),) = ways.items()
+    items = _of_experiment(client, selection, configs) if kind in ("outputs", "pairs") else _by_filters(kind, selection)
     sample = given(method=method, n=n, metric=metric, threshold=threshold)
-    said = given(**options, sample=sample or None, show_scores=show_scores or None, show_answers=show_answers or None)
-    made = client.reviews.create(name, {kind: items}, criteria, **said)
-    lines = [review_line(made), f"`evalsvc reviews link {made.id} NAME` makes a link for somebody without an account."]
-    report.finish({"review": made.raw}, lines)
+    settings = given(
+        **options, sample=sample or None, show_scores=show_scores or None, show_answers=show_answers or None
+    )
+    review = client.reviews.create(name, {kind: items}, criteria, **settings)
+    lines = [
+        review_line(review),
+        f"`evalsvc reviews link {review.id} NAME` makes a link for somebody without an account.",
+    ]
+    report.finish({"review": review.raw}, lines)
 
 
 @reviews_group.command("list", epilog="Example: evalsvc reviews list --limit 5")
@@ -79,8 +84,8 @@ def reviews_create(
 @client_options
 def reviews_list(limit: int, report: Report, client: Client) -> None:
     """List reviews, newest first, with how far each has come."""
-    found = [*islice(client.reviews.list(), limit)]
-    report.finish({"reviews": [review.raw for review in found]}, map(review_line, found))
+    reviews = [*islice(client.reviews.list(), limit)]
+    report.finish({"reviews": [review.raw for review in reviews]}, map(review_line, reviews))
 
 
 @reviews_group.command("show", epilog='Example: evalsvc reviews show "Last week"')
@@ -89,8 +94,8 @@ def reviews_list(limit: int, report: Report, client: Client) -> None:
 @client_options
 def reviews_show(review: str, report: Report, client: Client) -> None:
     """Print how far REVIEW is, by id or name, how far people agree, and what their answers say of the rest."""
-    found = client.reviews.get(find_review(client, review))
-    report.finish({"review": found.raw}, review_lines(found))
+    record = client.reviews.get(find_review(client, review))
+    report.finish({"review": record.raw}, review_lines(record))
 
 
 @reviews_group.command("link", epilog='Example: evalsvc reviews link "Last week" "Dana, support" --days 14')
@@ -104,11 +109,11 @@ def reviews_link(review: str, name: str, days: float, report: Report, client: Cl
 
     Its address is shown this once. Give each person a link of their own.
     """
-    made = client.reviews.create_link(find_review(client, review), name, expires_in_seconds=round(days * SECONDS_A_DAY))
+    link = client.reviews.create_link(find_review(client, review), name, expires_in_seconds=round(days * SECONDS_A_DAY))
     report.say(
-        f"For {made.name}, until {made.expires_at}; `evalsvc reviews revoke {shlex.quote(review)} {made.id}` ends it."
+        f"For {link.name}, until {link.expires_at}; `evalsvc reviews revoke {shlex.quote(review)} {link.id}` ends it."
     )
-    report.finish({"link": made.raw}, [str(made.url)])
+    report.finish({"link": link.raw}, [str(link.url)])
 
 
 @reviews_group.command("links", epilog='Example: evalsvc reviews links "Last week"')
@@ -117,8 +122,8 @@ def reviews_link(review: str, name: str, days: float, report: Report, client: Cl
 @client_options
 def reviews_links(review: str, report: Report, client: Client) -> None:
     """List the links of REVIEW, newest first; their addresses are never shown again."""
-    found = client.reviews.links(find_review(client, review))
-    report.finish({"links": [link.raw for link in found]}, map(link_line, found))
+    links = client.reviews.links(find_review(client, review))
+    report.finish({"links": [link.raw for link in links]}, map(link_line, links))
 
 
 @reviews_group.command(
@@ -140,15 +145,15 @@ def reviews_revoke(review: str, link: str, report: Report, client: Client) -> No
 @client_options
 def reviews_close(review: str, report: Report, client: Client) -> None:
     """Let nobody answer REVIEW any more, and end all its links; what was answered stays."""
-    found = client.reviews.close(find_review(client, review))
-    report.finish({"review": found.raw}, review_lines(found))
+    record = client.reviews.close(find_review(client, review))
+    report.finish({"review": record.raw}, review_lines(record))
 
 
 def _of_experiment(client: Client, text: str, configs: tuple[str, ...]) -> dict[str, object]:
-    found = resolve_experiment(client.experiments_api, text)
-    return {"experiment_id": found["id"], **({"configs": [*configs]} if configs else {})}
+    experiment = resolve_experiment(client.experiments_api, text)
+    return {"experiment_id": experiment["id"], **({"configs": [*configs]} if configs else {})}
 
 
 def _by_filters(kind: str, texts: tuple[str, ...]) -> dict[str, object]:
-    wanted = read_key_values(texts, f"--{kind}")
-    return {"filters": [{"field": name, "operation": "eq", "value": value} for name, value in wanted.items()]}
+    values = read_key_values(texts, f"--{kind}")
+    return {"filters": [{"field": name, "operation": "eq", "value": value} for name, value in values.items()]}

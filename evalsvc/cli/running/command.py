@@ -68,21 +68,22 @@ def run_configs(
     when a config has failed or stopped early, with 2 when nothing was made.
     """
     examples = read_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
-    found, scorers = read_targets(targets), read_scorers(metrics)
-    chosen = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
+    parsed_targets, scorers = read_targets(targets), read_scorers(metrics)
+    selected_evaluators = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
     plan = {
-        "metrics": build_plan_metrics(chosen, scorers), **read_plan(plan_path),
+        "metrics": build_plan_metrics(selected_evaluators, scorers), **read_plan(plan_path),
         **given(policy=policy, limit=limit, level=level, cluster_by=cluster_by, promote=False if no_promote else None),
         "start": True,
     }  # fmt: skip
     body = {
-        "name": name or f"{examples.name}: {', '.join(target.name for target in found)}"[:100],
+        "name": name or f"{examples.name}: {', '.join(target.name for target in parsed_targets)}"[:100],
         "tags": read_key_values(tags, "--tag"), **given(project_name=project),
-        "plan": {**plan, **examples.store(client.experiments_api)}, "configs": [target.config for target in found],
+        "plan": {**plan, **examples.store(client.experiments_api)},
+        "configs": [target.config for target in parsed_targets],
     }  # fmt: skip
     experiment = client.experiments_api.create_experiment(body)
     report.say(f"Experiment {experiment['id']}: {body['name']}. `evalsvc watch {experiment['id']}` shows it elsewhere.")
-    live = run_to_end(client, experiment, found, scorers, threads, report)
+    live = run_to_end(client, experiment, parsed_targets, scorers, threads, report)
     lines = [f"{live.name} ({live.state}), experiment {live.id}", *standing_lines(live)]
     report.finish(live_as_json(live), lines)
     if any(config.state != "completed" and config.stop_reason in (None, "error") for config in live.configs):
@@ -110,18 +111,18 @@ def read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
     pairs = [text.partition("=") for text in texts]
     if wrong := [text for text, (name, sign, place) in zip(texts, pairs, strict=True) if not (name and sign and place)]:
         raise Refused(f"--metric takes NAME=MODULE:FUNCTION, not {wrong[0]!r}.")
-    found = {name: load_object(place) for name, _, place in pairs}
+    objects = {name: load_object(place) for name, _, place in pairs}
     return {
-        name: scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer) for name, scorer in found.items()
+        name: scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer) for name, scorer in objects.items()
     }
 
 
 def choose_evaluators(client: Client, data: Data, report: Report) -> list[Any]:
     """Return the default evaluators for these examples, and report the choice."""
     transport = client.experiments_api.transport
-    chosen, why = default_evaluators(transport, has_expected=data.has_expected, has_contexts=data.has_contexts)
+    evaluators, why = default_evaluators(transport, has_expected=data.has_expected, has_contexts=data.has_contexts)
     report.say(why)
-    return [chosen] if isinstance(chosen, str | Mapping) else list(chosen)
+    return [evaluators] if isinstance(evaluators, str | Mapping) else list(evaluators)
 
 
 def read_plan(path: Path | None) -> dict[str, Any]:
@@ -129,9 +130,9 @@ def read_plan(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
-    if not isinstance(found, dict):
+    if not isinstance(plan, dict):
         raise Refused(f'{path} should hold one JSON object, such as {{"seed": 7}}.')
-    return found
+    return plan

@@ -51,10 +51,10 @@ def _read_target(text: str) -> list[Target]:
 def _read_configs(path: Path, name: str) -> list[Target]:
     """Read one config or a list of them, in the words of POST /v1/experiments."""
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
-    configs = found if isinstance(found, list) else [found]
+    configs = content if isinstance(content, list) else [content]
     if not all(isinstance(config, dict) and "kind" in config for config in configs):
         raise Refused(f'{path} holds no config. One is {{"kind": "http", "parameters": {{"url": "https://…"}}}}.')
     if len(configs) == 1 and "search" not in configs[0]:
@@ -70,7 +70,7 @@ def load_object(text: str) -> Any:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = importlib.import_module(module_name)
+        target: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as exc:
         if exc.name is None or not module_name.startswith(exc.name):
             raise Refused(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
@@ -78,10 +78,10 @@ def load_object(text: str) -> Any:
     except Exception as exc:
         raise Refused(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
     for part in path.split("."):
-        if not hasattr(found, part):
-            raise Refused(f"{module_name} has no {path!r}. It has: {', '.join(_public_names(found)) or 'nothing'}.")
-        found = getattr(found, part)
-    return found
+        if not hasattr(target, part):
+            raise Refused(f"{module_name} has no {path!r}. It has: {', '.join(_public_names(target)) or 'nothing'}.")
+        target = getattr(target, part)
+    return target
 
 
 def _public_names(module: object) -> list[str]:

@@ -65,10 +65,10 @@ def build_examples(
             raise ValueError("A dataset brings its own metadata; write `cluster_by` as `metadata.<key>`.")
         return Examples(dataset_id=dataset_id, dataset_version=dataset_version)
     values, expected, retrieved = as_list(inputs), as_list(expected_outputs), list(contexts or [])
-    shared = [] if clusters is None or isinstance(clusters, str) else list(clusters)
+    cluster_values = [] if clusters is None or isinstance(clusters, str) else list(clusters)
     if not values:
         raise ValueError("There are no inputs.")
-    for what, others in (("expected outputs", expected), ("contexts", retrieved), ("clusters", shared)):
+    for what, others in (("expected outputs", expected), ("contexts", retrieved), ("clusters", cluster_values)):
         if others and len(others) != len(values):
             raise ValueError(f"There are {len(values)} inputs and {len(others)} {what}; give one for each, or none.")
     rows: list[JsonObject] = []
@@ -79,8 +79,8 @@ def build_examples(
             row["expected"] = to_wire(expected[i])
         if retrieved and (passages := retrieved[i]) is not None:
             row["contexts"] = to_wire(list(passages))
-        if shared:
-            row["metadata"] = {CLUSTER: to_json(shared[i])}
+        if cluster_values:
+            row["metadata"] = {CLUSTER: to_json(cluster_values[i])}
         rows.append(row)
         local[str(i)] = LocalExample(i, value, expected[i] if expected else None)
     return Examples(rows, local)
@@ -106,13 +106,13 @@ def build_json_lines(examples: Sequence[Mapping[str, object]]) -> list[str]:
 def build_row(example: ExampleBody, pos: int, local: Mapping[str, LocalExample]) -> Row:
     """Return a row for an example of the service; the caller's own objects are used where this process has them."""
     key = str(example["id"])
-    own = local.get(key)
+    local_example = local.get(key)
     return Row(
         example_id=key,
         pos=pos,
-        index=own.index if own is not None else None,
-        input=own.input if own is not None else from_json(example["input"]),
-        expected=own.expected if own is not None else from_json(example.get("expected")),
+        index=local_example.index if local_example is not None else None,
+        input=local_example.input if local_example is not None else from_json(example["input"]),
+        expected=local_example.expected if local_example is not None else from_json(example.get("expected")),
         contexts=example.get("contexts"),
         metadata=cast("dict[str, Any] | None", from_json(example.get("metadata"))),
     )

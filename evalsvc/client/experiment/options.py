@@ -80,16 +80,16 @@ class Options(RunOptions, PlanOptions, total=False):
 
 def read_run_options(options: RunOptions) -> RunOptions:
     """Return the run's options, with defaults. Raises ValueError for fewer threads than one."""
-    chosen: RunOptions = {
+    run_options: RunOptions = {
         "threads": options.get("threads", RUN_DEFAULTS["threads"]),
         "lease_seconds": options.get("lease_seconds", RUN_DEFAULTS["lease_seconds"]),
         "progress": options.get("progress", RUN_DEFAULTS["progress"]),
         "simulated_outputs": options.get("simulated_outputs"),
         "simulate_from": options.get("simulate_from"),
     }
-    if chosen["threads"] < 1:
-        raise ValueError(f"`threads` must be at least 1, not {chosen['threads']}.")
-    return chosen
+    if run_options["threads"] < 1:
+        raise ValueError(f"`threads` must be at least 1, not {run_options['threads']}.")
+    return run_options
 
 
 def read_plan_options(options: Mapping[str, object]) -> dict[str, object]:
@@ -98,7 +98,7 @@ def read_plan_options(options: Mapping[str, object]) -> dict[str, object]:
         raise TypeError(
             f"Unknown options: {', '.join(unknown)}. There are {', '.join(sorted(Options.__optional_keys__))}."
         )
-    chosen = {name: options[name] for name in PlanOptions.__optional_keys__ if options.get(name) is not None}
-    if not isinstance(chosen.get("cluster_by", ""), str):
-        chosen["cluster_by"] = f"metadata.{CLUSTER}"
-    return chosen
+    plan_options = {name: options[name] for name in PlanOptions.__optional_keys__ if options.get(name) is not None}
+    if not isinstance(plan_options.get("cluster_by", ""), str):
+        plan_options["cluster_by"] = f"metadata.{CLUSTER}"
+    return plan_options

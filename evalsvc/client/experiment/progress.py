@@ -43,22 +43,22 @@ class ProgressBar:
 
     def lines(self, live: Live, *, bar: bool = True) -> list[str]:
         """Return what is shown: one line a config, the leader first, at most eight."""
-        ranked = live.leaderboard(self._metric, higher_is_better=self._higher_is_better)
-        several = len(ranked) > 1
-        lines = [self._line(config, live.n_examples, bar=bar, named=several) for config in ranked[:SHOWN]]
-        return lines + ([f"… and {len(ranked) - SHOWN} more"] if len(ranked) > SHOWN else [])
+        configs = live.leaderboard(self._metric, higher_is_better=self._higher_is_better)
+        several = len(configs) > 1
+        lines = [self._line(config, live.n_examples, bar=bar, named=several) for config in configs[:SHOWN]]
+        return lines + ([f"… and {len(configs) - SHOWN} more"] if len(configs) > SHOWN else [])
 
     def _line(self, one: Standing, n_examples: int, *, bar: bool, named: bool) -> str:
         share = one.n_done / n_examples if n_examples else 1.0
         full = round(share * WIDTH)
-        drawn = f"[{'#' * full}{'.' * (WIDTH - full)}] " if bar else ""
+        bar_text = f"[{'#' * full}{'.' * (WIDTH - full)}] " if bar else ""
         name = f"{one.name[:30]:<30} " if named and bar else (f"{one.name}: " if named else "")
         failed = f"  {one.n_error} failed" if one.n_error else ""
         metric = one.metrics.get(self._metric)
         estimate = f"  {metric.headline(with_level=True)}" if metric is not None else ""
         estimate += f"  {one.versus}" if one.versus else ""
         state = "" if one.is_alive else f"  {one.state}" + (f" by {one.stop_reason}" if one.stop_reason else "")
-        return f"{name}{drawn}{one.n_done}/{n_examples}{failed}{estimate}{state}"
+        return f"{name}{bar_text}{one.n_done}/{n_examples}{failed}{estimate}{state}"
 
     def _redraw(self, lines: list[str]) -> None:
         up = f"\x1b[{self._n_lines}F" if self._n_lines else ""
@@ -67,10 +67,10 @@ class ProgressBar:
         self._n_lines = max(self._n_lines, len(lines))
 
     def _is_due(self, live: Live, is_last: bool) -> bool:
-        whole = live.n_examples * len(live.configs)
-        tenth = 10 * sum(config.n_done for config in live.configs) // whole if whole else 10
+        total = live.n_examples * len(live.configs)
+        tenth = 10 * sum(config.n_done for config in live.configs) // total if total else 10
         now = time.monotonic()
-        due = self._said is None or is_last or tenth != self._said[0] or now - self._said[1] > SECONDS_BETWEEN_LINES
-        if due:
+        is_due = self._said is None or is_last or tenth != self._said[0] or now - self._said[1] > SECONDS_BETWEEN_LINES
+        if is_due:
             self._said = (tenth, now)
-        return due
+        return is_due

@@ -116,11 +116,11 @@ def find_unfinished(api: ExperimentsApi, wanted: ExperimentRequest, dataset: Dat
 
 def check_scorers(body: ExperimentBody, scorers: Mapping[str, CustomMetric]) -> None:
     """Raise ValueError if the scorers do not match the plan: if one is missing, or one is not planned."""
-    planned = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
+    planned_names = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
     posted = {name for name, metric in scorers.items() if not is_computed_at_end(metric)}
-    if missing := sorted(planned - posted):
+    if missing := sorted(planned_names - posted):
         raise ValueError(f"Experiment {body['id']} needs the functions of these metrics again: {', '.join(missing)}.")
-    if unknown := sorted(posted - planned):
+    if unknown := sorted(posted - planned_names):
         raise ValueError(f"Experiment {body['id']} has no metrics {', '.join(unknown)}; its plan cannot change.")
 
 

@@ -75,9 +75,9 @@ class ExperimentResult(Plottable):
     @property
     def primary(self) -> Mapping[str, Any]:
         """Return the metric that decides."""
-        wanted = self.plan.get("primary_metric")
+        primary_name = self.plan.get("primary_metric")
         metrics: Sequence[Mapping[str, Any]] = self.plan["metrics"]
-        return next((metric for metric in metrics if metric["name"] == wanted), metrics[0])
+        return next((metric for metric in metrics if metric["name"] == primary_name), metrics[0])
 
     # Reading
 
@@ -136,9 +136,9 @@ class ExperimentResult(Plottable):
         return self._assemble(live, one, rows, is_final=not one.is_alive)
 
     def _build_row(self, config_id: str, body: OutputBody) -> Row:
-        own = self._workers.rows.get((config_id, body["pos"]))
-        if own is not None:
-            row = copy(own)
+        local_row = self._workers.rows.get((config_id, body["pos"]))
+        if local_row is not None:
+            row = copy(local_row)
         else:
             _, example = self._read_example(body["example_id"])
             row = build_row(example, body["pos"], self._workers.local_examples)
@@ -155,11 +155,11 @@ class ExperimentResult(Plottable):
         for name in ("error_type", "error_message", "latency_ms", *RECORDED_FIELDS):
             setattr(row, name, body.get(name))
         row.scores = {name: RowScore.of(score) for name, score in (body.get("scores") or {}).items()}
-        if own is not None:
+        if local_row is not None:
             # Why a scorer of the caller's own broke is known here only.
             row.scores |= {
                 name: score
-                for name, score in own.scores.items()
+                for name, score in local_row.scores.items()
                 if score.error_code is not None and (name not in row.scores or row.scores[name].value is None)
             }
         return row
@@ -167,11 +167,11 @@ class ExperimentResult(Plottable):
     def _read_example(self, key: str) -> tuple[int, ExampleBody]:
         """Return the place of an example in the dataset, and the example; read once, when something needs it."""
         if key in self._workers.local_examples:
-            own = self._workers.local_examples[key]
-            return own.index, {"id": key, "input": own.input, "expected": own.expected}
+            local_example = self._workers.local_examples[key]
+            return local_example.index, {"id": key, "input": local_example.input, "expected": local_example.expected}
         if self._examples is None:
-            found = self._api.examples(self.plan["dataset_id"], self.plan["dataset_version"])
-            self._examples = {key: (i, example) for i, (key, example) in enumerate(found.items())}
+            examples = self._api.examples(self.plan["dataset_id"], self.plan["dataset_version"])
+            self._examples = {key: (i, example) for i, (key, example) in enumerate(examples.items())}
         return self._examples[key]
 
     def _parameters_of(self, config_id: str) -> dict[str, object]:
@@ -207,8 +207,8 @@ class ExperimentResult(Plottable):
         level = float(self.plan.get("level") or 0.95)
         for name, metric in self._workers.metrics.items():
             if is_computed_at_end(metric):
-                made = compute_metrics(name, metric, result.rows, level=level)
-                result.metrics.update(rename_taken(made, result.metrics.keys(), name))
+                computed_metrics = compute_metrics(name, metric, result.rows, level=level)
+                result.metrics.update(rename_taken(computed_metrics, result.metrics.keys(), name))
             elif metric.compute is not None and name in result.metrics:
                 result.metrics[name] = check_against_type(name, metric, result.rows, result.metrics[name])
 
@@ -236,9 +236,9 @@ class ExperimentResult(Plottable):
 
         It runs at once if this process still runs the experiment, else with `run()`.
         """
-        made = self._api.clone(self.id, self.live().config(config).id, changes or {}, name)
-        self._workers.add(made["id"], made["name"], runnable)
-        return str(made["id"])
+        new_config = self._api.clone(self.id, self.live().config(config).id, changes or {}, name)
+        self._workers.add(new_config["id"], new_config["name"], runnable)
+        return str(new_config["id"])
 
     def delete(self, config: str) -> None:
         """Hide a config; what it cost and showed stays."""

@@ -70,11 +70,11 @@ class PipelineRunner:
         if not self._is_isolated or row.expected is None:
             return
         try:
-            inputs, given = self._pipeline.expand(row.input), self._simulation.of(row)
+            inputs, simulated = self._pipeline.expand(row.input), self._simulation.of(row)
         except ValueError:  # the row has this as its error already
             return
-        made, errors = self._pipeline.run_isolated(inputs, row.expected, given, self._loop)
-        row.isolated, row.isolated_errors = {**made} or None, errors
+        outputs, errors = self._pipeline.run_isolated(inputs, row.expected, simulated, self._loop)
+        row.isolated, row.isolated_errors = {**outputs} or None, errors
 
 
 def score_row(row: Row, metrics: Mapping[str, CustomMetric], loop: Loop) -> dict[str, PostedScore]:
@@ -91,8 +91,8 @@ def _keep_score(
     scores: dict[str, PostedScore], name: str, metric: CustomMetric, row: Row, output: object, loop: Loop
 ) -> None:
     expected = row.expected
-    if metric.component is not None and (own := expected_of(expected, metric.component)) is not None:
-        expected = own
+    if metric.component is not None and (component_expected := expected_of(expected, metric.component)) is not None:
+        expected = component_expected
     try:
         scores[name] = compute_score(metric, row.input, output, expected, loop)
     except Exception as exc:

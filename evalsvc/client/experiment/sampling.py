@@ -23,8 +23,8 @@ def merge_samples(samples: Sequence[Row]) -> Row:
         return samples[0]
     row = copy(_shown(samples))
     for name in TAKEN:
-        known = [value for sample in samples if (value := getattr(sample, name)) is not None]
-        setattr(row, name, sum(known) if known else None)
+        values = [value for sample in samples if (value := getattr(sample, name)) is not None]
+        setattr(row, name, sum(values) if values else None)
     row.trace_id, row.span_id = samples[0].trace_id, samples[0].span_id
     row.samples = [
         RowSample(**{attribute.name: getattr(sample, attribute.name) for attribute in fields(RowSample)})
@@ -61,9 +61,9 @@ def mark_bad_outputs(rows: Iterable[Row], told: Iterable[BadOutputBody]) -> None
         if (row := by_pos.get(output["pos"])) is None:
             continue
         index = output.get("sample")
-        found: Row | RowSample = row if index is None or row.samples is None else row.samples[index]
-        found.status, found.error_type, found.error_message = "error", "bad_output", output["message"]
+        target: Row | RowSample = row if index is None or row.samples is None else row.samples[index]
+        target.status, target.error_type, target.error_message = "error", "bad_output", output["message"]
         if row.samples is not None:
-            shown = _shown(row.samples)
+            sample = _shown(row.samples)
             for name in ("status", "output", "error_type", "error_message"):
-                setattr(row, name, getattr(shown, name))
+                setattr(row, name, getattr(sample, name))

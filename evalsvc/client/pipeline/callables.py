@@ -31,14 +31,16 @@ class Parameters:
             signature = inspect.signature(find_target(component))
         except (TypeError, ValueError) as exc:
             raise ValueError(f"Component {name!r} cannot be run by named parameters: {exc}") from exc
-        found = signature.parameters.values()
-        if any(parameter.kind is inspect.Parameter.POSITIONAL_ONLY for parameter in found):
+        parameters = signature.parameters.values()
+        if any(parameter.kind is inspect.Parameter.POSITIONAL_ONLY for parameter in parameters):
             raise ValueError(f"Component {name!r} has parameters without names: {signature}.")
-        named = [parameter for parameter in found if parameter.kind in NAMED]
+        keyword_parameters = [parameter for parameter in parameters if parameter.kind in NAMED]
         return cls(
-            names=tuple(parameter.name for parameter in named),
-            needed=tuple(parameter.name for parameter in named if parameter.default is inspect.Parameter.empty),
-            is_open=any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in found),
+            names=tuple(parameter.name for parameter in keyword_parameters),
+            needed=tuple(
+                parameter.name for parameter in keyword_parameters if parameter.default is inspect.Parameter.empty
+            ),
+            is_open=any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters),
         )
 
     def takes(self, name: str) -> bool:
@@ -85,15 +87,16 @@ class CallableGraph(Graph):
             fed.add((link.after, link.parameter))
 
     def _check_outputs(self) -> None:
-        unread = super().outputs
-        if self._outputs is None and len(unread) > 1:
+        unread_names = super().outputs
+        if self._outputs is None and len(unread_names) > 1:
             raise ValueError(
-                f"Nobody reads {_listed(unread)}: connect them, or say with `output=` which of them are the answer."
+                f"Nobody reads {_listed(unread_names)}: connect them, or say with `output=` "
+                f"which of them are the answer."
             )
         if unknown := [name for name in self._outputs or () if name not in self.names]:
             raise ValueError(f"The output is of {_listed(unknown)}, and there are only {_listed(self.names)}.")
-        if self._outputs is not None and (lost := [name for name in unread if name not in self._outputs]):
-            raise ValueError(f"Nobody reads {_listed(lost)}, and the output is of {_listed(self._outputs)}.")
+        if self._outputs is not None and (missing := [name for name in unread_names if name not in self._outputs]):
+            raise ValueError(f"Nobody reads {_listed(missing)}, and the output is of {_listed(self._outputs)}.")
 
     def expand(self, value: object) -> dict[str, Fields]:
         """Return an input by component.
@@ -102,14 +105,14 @@ class CallableGraph(Graph):
         that name. A value that is not a mapping goes to the only required parameter.
         """
         free = {name: self._free(name) for name in self.names}
-        found: dict[str, Fields] = {}
+        inputs: dict[str, Fields] = {}
         for key, part in self._named(value, free).items():
             if key in self.names and isinstance(part, Mapping):
-                found.setdefault(key, {}).update({str(name): item for name, item in part.items()})
+                inputs.setdefault(key, {}).update({str(name): item for name, item in part.items()})
             else:
-                found.setdefault(self._taker(key, free), {})[key] = part
-        self._check_inputs(found)
-        return found
+                inputs.setdefault(self._taker(key, free), {})[key] = part
+        self._check_inputs(inputs)
+        return inputs
 
     def _free(self, name: str) -> tuple[str, ...]:
         fed = {link.parameter for link in self.links_into(name)}
@@ -125,8 +128,10 @@ class CallableGraph(Graph):
             if parameter in self._parameters[name].needed
         ]
         if len(needed) != 1:
-            wanted = ", ".join(f"`{name}.{parameter}`" for name, parameter in needed) or "nothing"
-            raise ValueError(f"An input that is no object goes to one parameter, and what has to be given is {wanted}.")
+            required = ", ".join(f"`{name}.{parameter}`" for name, parameter in needed) or "nothing"
+            raise ValueError(
+                f"An input that is no object goes to one parameter, and what has to be given is {required}."
+            )
         return {needed[0][0]: {needed[0][1]: value}}
 
     def _taker(self, key: str, free: Mapping[str, Sequence[str]]) -> str:
@@ -142,35 +147,39 @@ class CallableGraph(Graph):
 
     def _check_inputs(self, inputs: ByComponent) -> None:
         for name in self.names:
-            parameters, given, free = self._parameters[name], inputs.get(name, {}), self._free(name)
-            for field in given:
+            parameters, fields, free = self._parameters[name], inputs.get(name, {}), self._free(name)
+            for field in fields:
                 if field not in free and not (parameters.is_open and field not in parameters.names):
                     why = "is fed by another component" if field in parameters.names else "does not exist"
                     raise ValueError(f"The input names `{name}.{field}`, which {why}.")
             if missing := [
-                parameter for parameter in parameters.needed if parameter in free and parameter not in given
+                parameter for parameter in parameters.needed if parameter in free and parameter not in fields
             ]:
                 raise ValueError(f"Component {name!r} needs {_listed(missing)}, which the input does not have.")
 
     def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
         """Run the components in order; those with simulated outputs are not called."""
-        made: dict[str, Fields] = {}
+        outputs: dict[str, Fields] = {}
         for name in self.order:
-            found = given.get(name)
-            made[name] = dict(found) if found is not None else self.call(name, self.arguments(name, inputs, made), loop)
-        return made
+            simulated = given.get(name)
+            outputs[name] = (
+                dict(simulated)
+                if simulated is not None
+                else self.call(name, self.arguments(name, inputs, outputs), loop)
+            )
+        return outputs
 
     def call(self, name: str, arguments: Fields, loop: Loop) -> Fields:
         """Run one component. A return value that is not a mapping becomes its only field."""
-        found = wait_if_awaitable(find_target(self._components[name])(**arguments), loop)
-        if isinstance(found, Mapping):
-            return cast(Fields, dict(found))
+        result = wait_if_awaitable(find_target(self._components[name])(**arguments), loop)
+        if isinstance(result, Mapping):
+            return cast(Fields, dict(result))
         read = self.fields_read(name)
         if len(read) > 1:
             raise TypeError(
                 f"{name!r} returned one value, and others read {_listed(sorted(read))} of it: return a dict."
             )
-        return {next(iter(read), ANSWER): found}
+        return {next(iter(read), ANSWER): result}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -29,10 +29,10 @@ class ComponentLink:
     @classmethod
     def parse(cls, text: str) -> ComponentLink:
         """Read `retriever.documents -> reader.documents`. ValueError for anything else."""
-        found = _connection.fullmatch(text)
-        if found is None:
+        match = _connection.fullmatch(text)
+        if match is None:
             raise ValueError(f"A connection is written `component.field -> component.parameter`, not {text!r}.")
-        return cls(*found.groups())
+        return cls(*match.groups())
 
     def __str__(self) -> str:
         return f"{self.before}.{self.field} -> {self.after}.{self.parameter}"
@@ -72,10 +72,10 @@ class Graph(ABC):
 
     def arguments(self, name: str, inputs: ByComponent, made: ByComponent) -> Fields:
         """Return what a component gets: of the input, and of what those before it have put out."""
-        found = dict(inputs.get(name, {}))
+        values = dict(inputs.get(name, {}))
         for link in self.links_into(name):
-            found[link.parameter] = _field(link, made[link.before])
-        return found
+            values[link.parameter] = _field(link, made[link.before])
+        return values
 
     def links_into(self, name: str) -> list[ComponentLink]:
         """Return what a component reads."""
@@ -110,10 +110,10 @@ def sort_components(names: Sequence[str], links: Sequence[ComponentLink]) -> tup
 def find_circle(names: Sequence[str], links: Sequence[ComponentLink]) -> list[str]:
     """Return a circle of components, its first one again at the end; nothing where there is none."""
     after = {name: [link.after for link in links if link.before == name] for name in names}
-    done: set[str] = set()
+    visited: set[str] = set()
     for name in names:
-        if found := _walk(name, after, [], done):
-            return found
+        if circle := _walk(name, after, [], visited):
+            return circle
     return []
 
 
@@ -123,7 +123,7 @@ def _walk(name: str, after: Mapping[str, Sequence[str]], path: list[str], done: 
     if name in done:
         return []
     for following in after[name]:
-        if found := _walk(following, after, [*path, name], done):
-            return found
+        if circle := _walk(following, after, [*path, name], done):
+            return circle
     done.add(name)
     return []

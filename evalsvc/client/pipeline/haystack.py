@@ -40,14 +40,14 @@ class HaystackGraph(Graph):
             if unknown := [name for name in value if name not in self._nodes]:
                 raise ValueError(f"The pipeline has no component {unknown[0]!r}; it has {', '.join(self.names)}.")
             return {str(name): dict(part) for name, part in value.items()}
-        found: dict[str, Fields] = {}
+        inputs: dict[str, Fields] = {}
         for key, part in value.items():
             takers = [name for name, node in self._nodes.items() if key in node["input_sockets"]]
             if not takers:
                 raise ValueError(f"No component takes the input `{key}`; there are {', '.join(self.names)}.")
             for name in takers:
-                found.setdefault(name, {})[str(key)] = part
-        return found
+                inputs.setdefault(name, {})[str(key)] = part
+        return inputs
 
     def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
         """Run the pipeline itself; component by component only where outputs are given."""
@@ -58,36 +58,36 @@ class HaystackGraph(Graph):
 
     def _run_singly(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
         """Run in order; a branch that no router has taken is left out, as the pipeline does."""
-        made: dict[str, Fields] = {}
+        outputs: dict[str, Fields] = {}
         for name in self.order:
             if name in given:
-                made[name] = dict(given[name])
+                outputs[name] = dict(given[name])
                 continue
-            arguments = self.arguments(name, inputs, made)
+            arguments = self.arguments(name, inputs, outputs)
             needed = [socket.name for socket in self._nodes[name]["input_sockets"].values() if socket.is_mandatory]
             if all(parameter in arguments for parameter in needed):
-                made[name] = self.call(name, arguments, loop)
-        return made
+                outputs[name] = self.call(name, arguments, loop)
+        return outputs
 
     def arguments(self, name: str, inputs: ByComponent, made: ByComponent) -> Fields:
         """Return the arguments of a component; an input with several senders receives a list of their values."""
-        found = dict(inputs.get(name, {}))
+        arguments = dict(inputs.get(name, {}))
         for link in self.links_into(name):
             if link.field not in made.get(link.before, {}):
                 continue
             socket = self._nodes[name]["input_sockets"][link.parameter]
             value = revive(made[link.before][link.field], getattr(socket, "type", None))
             if getattr(socket, "is_variadic", False):
-                found[link.parameter] = [*cast("list[object]", found.get(link.parameter, [])), value]
+                arguments[link.parameter] = [*cast("list[object]", arguments.get(link.parameter, [])), value]
             else:
-                found[link.parameter] = value
-        return found
+                arguments[link.parameter] = value
+        return arguments
 
     def call(self, name: str, arguments: Fields, loop: Loop) -> Fields:
         """Run one component."""
         self._warm_up()
-        found = wait_if_awaitable(self._nodes[name]["instance"].run(**arguments), loop)
-        return cast(Fields, dict(cast("Mapping[str, object]", found)))
+        result = wait_if_awaitable(self._nodes[name]["instance"].run(**arguments), loop)
+        return cast(Fields, dict(cast("Mapping[str, object]", result)))
 
     def _warm_up(self) -> None:
         with self._lock:
@@ -109,4 +109,4 @@ def _class_of(kind: object) -> type | None:
     """Return the class with `from_dict` within a type such as `list[Document] | None`."""
     if isinstance(kind, type) and hasattr(kind, "from_dict"):
         return kind
-    return next((found for argument in get_args(kind) if (found := _class_of(argument)) is not None), None)
+    return next((inner_class for argument in get_args(kind) if (inner_class := _class_of(argument)) is not None), None)

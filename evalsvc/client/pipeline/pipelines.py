@@ -40,9 +40,9 @@ class Pipeline:
     @classmethod
     def from_haystack(cls, pipeline: object) -> Self:
         """Take a Haystack 2.x pipeline. One with loops can be evaluated as a whole only."""
-        made = cls.__new__(cls)
-        made.graph_of_components = HaystackGraph(pipeline)
-        return made
+        instance = cls.__new__(cls)
+        instance.graph_of_components = HaystackGraph(pipeline)
+        return instance
 
     @property
     def components(self) -> list[str]:
@@ -75,10 +75,10 @@ class Pipeline:
         """Run on an input by component; components with simulated outputs are not called."""
         if given and self.graph_of_components.why_whole:
             raise ValueError(f"No output can be simulated: {self.graph_of_components.why_whole}.")
-        made = self.graph_of_components.run(inputs, given, loop)
-        finals = {name: made[name] for name in self.output if name in made}
+        outputs = self.graph_of_components.run(inputs, given, loop)
+        finals = {name: outputs[name] for name in self.output if name in outputs}
         answer = next(iter(finals.values())) if len(self.output) == 1 and finals else finals
-        return {ANSWER: answer, **made}
+        return {ANSWER: answer, **outputs}
 
     def run_isolated(
         self, inputs: ByComponent, expected: object, given: Collection[str], loop: Loop
@@ -88,18 +88,18 @@ class Pipeline:
         Components without predecessors are left out, as their isolated output equals the integrated one; so are
         components with simulated outputs, and those without expected outputs for their predecessors.
         """
-        graph, made, errors = self.graph_of_components, dict[str, Fields](), dict[str, str]()
+        graph, outputs, errors = self.graph_of_components, dict[str, Fields](), dict[str, str]()
         labels = {name: part for name in self.components if (part := expected_of(expected, name)) is not None}
         for name in graph.order:
             links = graph.links_into(name)
             if not links or name in given or not _is_fed(links, labels):
                 continue
             try:
-                made[name] = graph.call(name, graph.arguments(name, inputs, labels), loop)
+                outputs[name] = graph.call(name, graph.arguments(name, inputs, labels), loop)
             except Exception as exc:
                 # The caller's code: what breaks here is an error of this component on this example.
                 errors[name] = f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]
-        return made, errors
+        return outputs, errors
 
 
 def _is_fed(links: Sequence[ComponentLink], labels: ByComponent) -> bool:
@@ -108,8 +108,8 @@ def _is_fed(links: Sequence[ComponentLink], labels: ByComponent) -> bool:
 
 def expected_of(expected: object, name: str) -> Mapping[str, object] | None:
     """Return what is expected of a component; None where nothing is."""
-    found = expected.get(name) if isinstance(expected, Mapping) else None
-    return found if isinstance(found, Mapping) else None
+    part = expected.get(name) if isinstance(expected, Mapping) else None
+    return part if isinstance(part, Mapping) else None
 
 
 def as_pipeline(runnable: object) -> Pipeline | None:
@@ -135,15 +135,15 @@ class Simulation:
 
     def of(self, row: Row) -> dict[str, Mapping[str, object]]:
         """Return the outputs that are given for an example. ValueError where it expects nothing of such a component."""
-        given = dict(self.fixed)
+        outputs = dict(self.fixed)
         for name in self.from_expected:
-            found = expected_of(row.expected, name)
-            if found is None:
+            expected = expected_of(row.expected, name)
+            if expected is None:
                 raise ValueError(
                     f"{name!r} is simulated from what is expected of it, and this example expects nothing."
                 )
-            given[name] = found
-        return {**given, **self.by_example.get(row.example_id, {})}
+            outputs[name] = expected
+        return {**outputs, **self.by_example.get(row.example_id, {})}
 
 
 def read_simulation(
@@ -183,9 +183,9 @@ def check_simulation(pipeline: Pipeline | None, simulation: Simulation, modes: C
         raise ValueError(f"No output of this runnable can be simulated: {why}.")
     if graph is None:
         return
-    if lost := sorted(simulation.names - set(graph.names)):
-        raise ValueError(f"There is no component {lost[0]!r} to simulate; there are {', '.join(graph.names)}.")
-    for given in (simulation.fixed, *simulation.by_example.values()):
-        for name, fields in given.items():
+    if undefined := sorted(simulation.names - set(graph.names)):
+        raise ValueError(f"There is no component {undefined[0]!r} to simulate; there are {', '.join(graph.names)}.")
+    for outputs in (simulation.fixed, *simulation.by_example.values()):
+        for name, fields in outputs.items():
             if missing := sorted(graph.fields_read(name) - set(fields)):
                 raise ValueError(f"The simulated output of {name!r} has no `{missing[0]}`, which others read.")

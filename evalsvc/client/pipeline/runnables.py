@@ -26,14 +26,14 @@ class Runner:
         return wait_if_awaitable(self._target(*args, **kwargs), self._loop)
 
     def _bind(self, value: object) -> tuple[tuple[object, ...], dict[str, object]]:
-        named = _as_keywords(value)
+        keywords = _as_keywords(value)
         if self._signature is None:
             return (value,), {}
-        if named is not None and _fits(self._signature, (), named):
-            return (), named
+        if keywords is not None and _fits(self._signature, (), keywords):
+            return (), keywords
         if _fits(self._signature, (value,), {}):
             return (value,), {}
-        keys = f"the keys {', '.join(named)}" if named else f"one {type(value).__name__}"
+        keys = f"the keys {', '.join(keywords)}" if keywords else f"one {type(value).__name__}"
         raise TypeError(f"{self.name}{self._signature} takes neither {keys} nor the input as one argument.")
 
 
@@ -54,9 +54,9 @@ def _fits(signature: inspect.Signature, args: tuple[object, ...], kwargs: Mappin
 def find_target(runnable: object) -> Callable[..., object]:
     """Return what to call: `run` (or `run_async`) of an object that has one, else the callable itself."""
     for method in ("run", "run_async"):
-        found = getattr(runnable, method, None)
-        if callable(found) and not inspect.isroutine(runnable) and not isinstance(runnable, type):
-            return found
+        target = getattr(runnable, method, None)
+        if callable(target) and not inspect.isroutine(runnable) and not isinstance(runnable, type):
+            return target
     if callable(runnable):
         return runnable
     raise TypeError(f"A {type(runnable).__name__} cannot be run: it is not callable and has no `run` method.")
@@ -70,5 +70,5 @@ def read_components(runnable: object) -> list[str]:
 
 def name_of(runnable: object) -> str:
     """Return where a runnable comes from, as `module:name`."""
-    named = runnable if hasattr(runnable, "__qualname__") else type(runnable)
-    return f"{getattr(named, '__module__', '?')}:{getattr(named, '__qualname__', '?')}"
+    source = runnable if hasattr(runnable, "__qualname__") else type(runnable)
+    return f"{getattr(source, '__module__', '?')}:{getattr(source, '__qualname__', '?')}"

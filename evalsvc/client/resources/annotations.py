@@ -63,7 +63,7 @@ class AnnotationsApi:
 
         `categories` are `{"label", "score"}` each. The project is made where it is new.
         """
-        said = {
+        body = {
             "project_id": self._transport.post("/v1/projects", {"name": project})["id"],
             "name": name,
             "annotation_type": annotation_type,
@@ -71,7 +71,7 @@ class AnnotationsApi:
             **({"categories": to_json(list(categories))} if categories else {}),
             **({"resource_types": list(resource_types)} if resource_types else {}),
         }
-        return self._criteria(self._transport.post(CRITERIA, said))
+        return self._criteria(self._transport.post(CRITERIA, body))
 
     def criteria(self, project_id: str | None = None) -> Listing[CriteriaRecord]:
         """Return the account's questions, newest first."""
@@ -98,14 +98,14 @@ class AnnotationsApi:
         explanation: str | None = None,
     ) -> LabelRecord:
         """Store a label of one log, trace, span or evaluation; it replaces an earlier label by the same criteria."""
-        named = {"log": log, "trace": trace, "span": span, "evaluation": evaluation}
-        given = [(type, reference) for type, reference in named.items() if reference is not None]
-        if len(given) != 1:
+        references = {"log": log, "trace": trace, "span": span, "evaluation": evaluation}
+        targets = [(type, reference) for type, reference in references.items() if reference is not None]
+        if len(targets) != 1:
             raise ValueError("A label is of one thing: give one of `log`, `trace`, `span` and `evaluation`.")
-        ((type, reference),) = given
-        said = {"annotation_criteria": id_of(criteria), "type": type, "reference": reference, **said_value(value)}
-        said |= {} if explanation is None else {"explanation": explanation}
-        return LabelRecord.read(self._transport.post(LABELS, said)["annotation"])
+        ((type, reference),) = targets
+        body = {"annotation_criteria": id_of(criteria), "type": type, "reference": reference, **said_value(value)}
+        body |= {} if explanation is None else {"explanation": explanation}
+        return LabelRecord.read(self._transport.post(LABELS, body)["annotation"])
 
     def list(
         self, *, type: str | None = None, reference: str | None = None, project_id: str | None = None

@@ -57,8 +57,8 @@ class ExecutionRecord(ServiceObject):
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table, with a column for each estimate and its ends."""
-        hidden = ("metrics", "against_last", "against_best")
-        facts = {name: value for name, value in super().cells().items() if name not in hidden}
+        excluded = ("metrics", "against_last", "against_best")
+        facts = {name: value for name, value in super().cells().items() if name not in excluded}
         ends = ("value", "lower", "upper", "n")
         return facts | {f"{name}.{end}": getattr(metric, end) for name, metric in self.metrics.items() for end in ends}
 
@@ -75,9 +75,9 @@ class BenchmarksApi:
 
     def create(self, name: str, plan: Mapping[str, object], *, description: str = "") -> BenchmarkRecord:
         """Freeze a question: a plan's dataset version, metrics, profile revisions and prompts, in its words."""
-        said: JsonObject = {"name": name, "plan": to_json_object(plan)}
-        said |= {"description": description} if description else {}
-        return _benchmark(self._transport.post(PATH, said))
+        body: JsonObject = {"name": name, "plan": to_json_object(plan)}
+        body |= {"description": description} if description else {}
+        return _benchmark(self._transport.post(PATH, body))
 
     def list(self) -> Listing[BenchmarkRecord]:
         """Return benchmarks, newest first."""

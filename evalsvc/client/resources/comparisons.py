@@ -91,8 +91,8 @@ class RankingRecord(ServiceObject, Plottable):
         ranking = answer["ranking"] or {}
         places = tuple(map(PlaceRecord.read, ranking.get("places", ())))
         head = ComparisonRecord.read(answer["comparison"])
-        found = super().read({**ranking, "places": places, "comparison": head, "elo": answer.get("elo")})
-        return replace(found, raw=answer)
+        record = super().read({**ranking, "places": places, "comparison": head, "elo": answer.get("elo")})
+        return replace(record, raw=answer)
 
     def __str__(self) -> str:
         return "\n".join([f"{self.comparison.name}: {self.comparison.state}", *map(str, self.places), *self.notes])
@@ -157,10 +157,10 @@ class ComparisonsApi:
         (`all`, `baseline`, `active`), `baseline`, `budget`, `level`, `seed` and `name`. `previous` takes over what
         an earlier comparison has judged of unchanged outputs: only new pairs are judged.
         """
-        said: JsonObject = {"experiment_id": _experiment_id(experiment), "judge": to_json_object(judge)}
-        said |= {"configs": [*configs]} if configs else {}
-        said |= {"previous_id": id_of(previous)} if previous is not None else {}
-        return ComparisonRecord.read(self._transport.post(PATH, said | to_json_object(options))["comparison"])
+        body: JsonObject = {"experiment_id": _experiment_id(experiment), "judge": to_json_object(judge)}
+        body |= {"configs": [*configs]} if configs else {}
+        body |= {"previous_id": id_of(previous)} if previous is not None else {}
+        return ComparisonRecord.read(self._transport.post(PATH, body | to_json_object(options))["comparison"])
 
     def list(self, *, experiment_id: str | None = None) -> Listing[ComparisonRecord]:
         """Return comparisons, newest first: all, or those of one experiment."""
@@ -175,12 +175,12 @@ class ComparisonsApi:
     def wait(self, comparison: str | ComparisonRecord, timeout: float = 600) -> RankingRecord:
         """Wait until nothing is open any more, and return the ranking. TimeoutError."""
         deadline, pause = time.monotonic() + timeout, FIRST_PAUSE_SECONDS
-        while (found := self.get(comparison)).comparison.finished_at is None:
+        while (ranking := self.get(comparison)).comparison.finished_at is None:
             if time.monotonic() + pause > deadline:
-                raise TimeoutError(f"{found.comparison.n_open} judgements are still to come after {timeout:g} s.")
+                raise TimeoutError(f"{ranking.comparison.n_open} judgements are still to come after {timeout:g} s.")
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-        return found
+        return ranking
 
     def judgements(self, comparison: str | ComparisonRecord, **filters: str | None) -> Listing[JudgementRecord]:
         """Return single judgements, newest first, by `status`, `winner`, `config_id` or `example_id`."""

@@ -54,8 +54,8 @@ class ConnectionsApi:
         self, name: str, *, base_url: str, model: str, key: str | None = None, **settings: object
     ) -> ConnectionRecord:
         """Make a connection to an OpenAI-compatible address; `settings` are prices, limits and so on, as in the API."""
-        said: JsonObject = {"name": name, "base_url": base_url, "model": model, **({} if key is None else {"key": key})}
-        return self._connection(self._transport.post(PATH, said | to_json_object(settings)))
+        body: JsonObject = {"name": name, "base_url": base_url, "model": model, **({} if key is None else {"key": key})}
+        return self._connection(self._transport.post(PATH, body | to_json_object(settings)))
 
     def list(self) -> Listing[ConnectionRecord]:
         """Return the account's connections by name."""

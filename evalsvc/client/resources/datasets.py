@@ -112,8 +112,8 @@ class DatasetsApi:
         self, dataset: str | DatasetRecord, *, name: str | None = None, description: str | None = None
     ) -> DatasetRecord:
         """Change the name or the description; versions are frozen."""
-        said = {key: value for key, value in (("name", name), ("description", description)) if value is not None}
-        return self._dataset(self._transport.patch(f"/v1/datasets/{id_of(dataset)}", said))
+        changes = {key: value for key, value in (("name", name), ("description", description)) if value is not None}
+        return self._dataset(self._transport.patch(f"/v1/datasets/{id_of(dataset)}", changes))
 
     def delete(self, dataset: str | DatasetRecord) -> None:
         """Delete a dataset with its versions. InvalidError (`in_use`) while an experiment uses one."""
@@ -148,12 +148,12 @@ class DatasetsApi:
 
     def examples(self, dataset: str | DatasetRecord, version: int | None = None) -> Iterator[ExampleBody]:
         """Yield the examples of a version (the newest unless one is named) as they come, in order."""
-        rest = b""
+        remainder = b""
         for piece in self._transport.download(self._download_path(dataset, "jsonl", version)):
-            *lines, rest = (rest + piece).split(b"\n")
+            *lines, remainder = (remainder + piece).split(b"\n")
             yield from (json.loads(line) for line in lines if line.strip())
-        if rest.strip():
-            yield json.loads(rest)
+        if remainder.strip():
+            yield json.loads(remainder)
 
     def download(self, dataset: str | DatasetRecord, path: PathLike, version: int | None = None) -> Path:
         """Write a version to a `.jsonl`, `.csv` or `.parquet` file; return its path."""
@@ -167,8 +167,8 @@ class DatasetsApi:
         return with_params(f"/v1/datasets/{id_of(dataset)}/{format}", {"version": version})
 
     def _send_files(self, path: str, paths: Sequence[PathLike], fields: Mapping[str, str]) -> JsonObject:
-        with ExitStack() as opened:
-            files = [(Path(source).name, opened.enter_context(Path(source).open("rb"))) for source in paths]
+        with ExitStack() as stack:
+            files = [(Path(source).name, stack.enter_context(Path(source).open("rb"))) for source in paths]
             return self._transport.upload(path, files, fields)
 
     @staticmethod
@@ -184,5 +184,5 @@ def _as_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:
 def _reading(format: str | None, mapping: Mapping[str, object] | None, split: str | None) -> dict[str, str]:
     """Return the form fields that describe an uploaded file."""
     columns = json.dumps(to_json_object(mapping)) if mapping else None
-    said = {"format": format, "custom_field_mapping": columns, "split": split}
-    return {name: value for name, value in said.items() if value is not None}
+    fields = {"format": format, "custom_field_mapping": columns, "split": split}
+    return {name: value for name, value in fields.items() if value is not None}

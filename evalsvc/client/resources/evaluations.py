@@ -54,10 +54,10 @@ class EvaluationsApi:
         `search(app="demo", passed=False)` compares for equality. A mapping allows other operations: `{"field": "score",
         "operation": "ge", "value": 0.5}`, or `{"or_": [filter, filter]}`.
         """
-        asked = [to_json_object(condition) for condition in filters]
-        asked += [{"field": FIELDS.get(name, name), "operation": "eq", "value": to_json(value)}
+        conditions = [to_json_object(condition) for condition in filters]
+        conditions += [{"field": FIELDS.get(name, name), "operation": "eq", "value": to_json(value)}
                   for name, value in equal.items()]  # fmt: skip
-        body = {"filters": asked, "limit": page_size}
+        body = {"filters": conditions, "limit": page_size}
         return Listing(lambda: self._search(body))
 
     def _search(self, body: Mapping[str, object]) -> Iterator[EvaluationRecord]:

@@ -97,8 +97,8 @@ class StoredExperiments:
 
         For your own code use `client.eval` and `client.experiment`.
         """
-        said = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(config) for config in configs]}
-        return self._experiment(self._transport.post(PATH, said))
+        body = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(config) for config in configs]}
+        return self._experiment(self._transport.post(PATH, body))
 
     def start(self, experiment: Named) -> ExperimentRecord:
         """Let a draft run."""
@@ -129,8 +129,8 @@ class StoredExperiments:
 
     def _control(self, experiment: Named, action: str, configs: Sequence[str]) -> Live:
         live = self.live(experiment)
-        wanted = [live.config(config).id for config in configs] if configs else "all"
-        self._transport.post(f"{PATH}/{id_of(experiment)}/configs/{action}", {"config_ids": wanted})
+        config_ids = [live.config(config).id for config in configs] if configs else "all"
+        self._transport.post(f"{PATH}/{id_of(experiment)}/configs/{action}", {"config_ids": config_ids})
         return self.live(experiment)
 
     def clone(
@@ -202,12 +202,12 @@ class StoredExperiments:
     ) -> AggregateTable:
         """Return a metric of up to 20 experiments in one table, or, `paired`, also their differences to the first."""
         names = [by] if isinstance(by, str) else [*by]
-        said: JsonObject = {
+        body: JsonObject = {
             "experiment_ids": [id_of(experiment) for experiment in experiments],
             "by": [*names],
             "paired": paired,
         }
-        return AggregateTable.read(self._transport.post("/v1/aggregates", said | to_json_object(options)))
+        return AggregateTable.read(self._transport.post("/v1/aggregates", body | to_json_object(options)))
 
     def retry(
         self,
@@ -221,11 +221,11 @@ class StoredExperiments:
 
         Code of your own goes on with `client.resume`, which then gets these examples again.
         """
-        said: JsonObject = {"what": what, **({"error_types": [*error_types]} if error_types else {})}
+        body: JsonObject = {"what": what, **({"error_types": [*error_types]} if error_types else {})}
         if configs:
             live = self.live(experiment)
-            said["config_ids"] = [live.config(config).id for config in configs]
-        return int(self._transport.post(f"{PATH}/{id_of(experiment)}/retry", said)["n_outputs"])  # type: ignore[arg-type]
+            body["config_ids"] = [live.config(config).id for config in configs]
+        return int(self._transport.post(f"{PATH}/{id_of(experiment)}/retry", body)["n_outputs"])  # type: ignore[arg-type]
 
     def report(self, experiment: Named, format: str = "md", *, n_examples: int | None = None) -> str:
         """Return the experiment as one page: `md`, `html` (a file that loads nothing), or the text of its `json`."""
@@ -245,8 +245,8 @@ class StoredExperiments:
         dataset_name: str | None = None,
     ) -> ExperimentRecord:
         """Make a copy out of a bundle. InvalidError, naming the file in it, where one has changed."""
-        said = {"name": name, "project_name": project, "dataset_name": dataset_name}
-        fields = {key: value for key, value in said.items() if value is not None}
+        options = {"name": name, "project_name": project, "dataset_name": dataset_name}
+        fields = {key: value for key, value in options.items() if value is not None}
         with Path(path).open("rb") as file:
             return self._experiment(self._transport.upload(f"{PATH}/import", [(Path(path).name, file)], fields))
 

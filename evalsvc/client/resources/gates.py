@@ -44,8 +44,8 @@ class RuleRecord(ServiceObject):
         ends = "" if self.lower is None and self.upper is None else f" [{_end(self.lower)}, {_end(self.upper)}]"
         clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
         estimate = "?" if self.estimate is None else f"{self.estimate:.3g}{ends}, n = {self.n}{clusters}"
-        more = f"; about {self.about_n_more} more examples would settle it" if self.about_n_more else ""
-        return f"{self.outcome}: {self.metric} {self.kind} {self.limit:g}: {estimate}{more}"
+        needed = f"; about {self.about_n_more} more examples would settle it" if self.about_n_more else ""
+        return f"{self.outcome}: {self.metric} {self.kind} {self.limit:g}: {estimate}{needed}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +71,8 @@ class GateRecord(ServiceObject, Plottable):
         """Read a gate with its rules; lists of gates have none."""
         answer: dict[str, Any] = dict(body)  # type: ignore[call-overload]
         rules = tuple(map(RuleRecord.read, answer.get("rules") or ()))
-        found = super().read({**answer, "rules": rules, "warnings": tuple(answer.get("warnings") or ())})
-        return replace(found, raw=answer)
+        record = super().read({**answer, "rules": rules, "warnings": tuple(answer.get("warnings") or ())})
+        return replace(record, raw=answer)
 
     @property
     def passed(self) -> bool:
@@ -84,8 +84,8 @@ class GateRecord(ServiceObject, Plottable):
 
     def cells(self) -> dict[str, object]:
         """Return what a list of gates shows."""
-        hidden = ("rules", "regressions", "pairing")
-        return {name: value for name, value in super().cells().items() if name not in hidden}
+        excluded = ("rules", "regressions", "pairing")
+        return {name: value for name, value in super().cells().items() if name not in excluded}
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the estimate of each rule."""
@@ -104,13 +104,13 @@ class GateRecord(ServiceObject, Plottable):
         """Draw it in a notebook: the rules with their intervals, and the examples that got worse."""
         rows: list[list[Cell]] = [[rule.outcome, span] for rule, span in zip(self.rules, self.spans(), strict=True)]
         caption = f"{self.name or 'Gate'}: {self.outcome}"
-        drawn = render_table(("outcome", "rule"), rows, caption=caption, notes=[self.summary or "", *self.warnings])
+        table = render_table(("outcome", "rule"), rows, caption=caption, notes=[self.summary or "", *self.warnings])
         columns = [*dict.fromkeys(name for example in self.regressions for name in example)]
         worse = [
             ["" if example.get(name) is None else str(example[name]) for name in columns]
             for example in self.regressions
         ]
-        return drawn + (render_table(columns, worse, caption="Worse than the baseline") if worse else "")
+        return table + (render_table(columns, worse, caption="Worse than the baseline") if worse else "")
 
 
 def _end(value: float | None) -> str:
@@ -138,12 +138,12 @@ class GatesApi:
         "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or has `better_by`, `at_least` or
         `at_most`. `options` are `level`, `looks`, `covers`, `cluster_by`, `name` and others of the API.
         """
-        said = {"rules": to_json(list(rules)), **to_json_object(options)}
-        said |= {
+        body = {"rules": to_json(list(rules)), **to_json_object(options)}
+        body |= {
             name: _side(side) for name, side in (("candidate", candidate), ("baseline", baseline)) if side is not None
         }
-        said |= {"history": to_json_object(history)} if history is not None else {}
-        return GateRecord.read(self._transport.post(PATH, said)["gate"])
+        body |= {"history": to_json_object(history)} if history is not None else {}
+        return GateRecord.read(self._transport.post(PATH, body)["gate"])
 
     def list(
         self, *, outcome: str | None = None, experiment_id: str | None = None, benchmark: str | None = None

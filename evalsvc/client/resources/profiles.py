@@ -37,16 +37,16 @@ class ProfilesApi:
         self, family: str, name: str, config: Mapping[str, object] | None = None, *, description: str = ""
     ) -> ProfileRecord:
         """Make a profile of a family of evaluators; its name is new in the account."""
-        said: JsonObject = {"evaluator_family": family, "name": name, "config": to_json_object(config or {})}
-        return self._profile(self._transport.post(PATH, said | _description(description)))
+        body: JsonObject = {"evaluator_family": family, "name": name, "config": to_json_object(config or {})}
+        return self._profile(self._transport.post(PATH, body | _description(description)))
 
     def revise(
         self, profile: str | ProfileRecord, config: Mapping[str, object], *, description: str = ""
     ) -> ProfileRecord:
         """Freeze new settings as the next revision; earlier results keep pointing at theirs."""
-        said: JsonObject = {"config": to_json_object(config)}
+        body: JsonObject = {"config": to_json_object(config)}
         path = f"{PATH}/{self._public_id(profile)}/revision"
-        return self._profile(self._transport.post(path, said | _description(description)))
+        return self._profile(self._transport.post(path, body | _description(description)))
 
     def list(
         self,
@@ -72,10 +72,10 @@ class ProfilesApi:
 
     def get(self, name: str) -> ProfileRecord:
         """Return the newest revision of a profile. KeyError where the account has none of that name."""
-        found = self.list(name=name).first()
-        if found is None:
+        profile = self.list(name=name).first()
+        if profile is None:
             raise KeyError(f"The account has no profile {name!r}. `client.profiles.list()` has them all.")
-        return found
+        return profile
 
     def archive(self, profile: str | ProfileRecord) -> None:
         """Take a profile out of use; its name stays taken, and what points at its revisions stays."""

@@ -48,15 +48,15 @@ class ReviewRecord(ServiceObject, Plottable):
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook: how far it is, what was answered, and how far people agree."""
-        done = f"{self.name}: {self.state}, {self.n_answered} of {self.n_items} answered, {self.n_pending} pending"
+        caption = f"{self.name}: {self.state}, {self.n_answered} of {self.n_items} answered, {self.n_pending} pending"
         rows = [
             (span, str(estimate["reason"] or "")) for span, estimate in zip(self.spans(), self.estimates, strict=True)
         ]
-        drawn = render_table(("answers", "why none"), rows, caption=done)
+        table = render_table(("answers", "why none"), rows, caption=caption)
         agreed = [
             (_alpha(agreement), str(agreement["krippendorff_alpha"]["reason"] or "")) for agreement in self.agreement
         ]
-        return drawn + (render_table(("agreement", "why none"), agreed) if agreed else "")
+        return table + (render_table(("agreement", "why none"), agreed) if agreed else "")
 
 
 def _estimate(body: Mapping[str, Any]) -> DrawnInterval:
@@ -136,10 +136,10 @@ class ReviewsApi:
         `{"spans": …}`; `criteria` are ids, names or records, none for pairs. `options` are `n_answers`, `sample`,
         `seed`, `instructions` and the others of the API.
         """
-        asked = [id_of(criterion) for criterion in criteria]
-        said: JsonObject = {"name": name, "items": to_json_object(items)}
-        said |= {"criteria": [*asked]} if asked else {}
-        return ReviewRecord.read(self._transport.post(PATH, said | to_json_object(options))["review"])
+        criteria_ids = [id_of(criterion) for criterion in criteria]
+        body: JsonObject = {"name": name, "items": to_json_object(items)}
+        body |= {"criteria": [*criteria_ids]} if criteria_ids else {}
+        return ReviewRecord.read(self._transport.post(PATH, body | to_json_object(options))["review"])
 
     def list(self) -> Listing[ReviewRecord]:
         """Return reviews, newest first, with how far each has come."""
@@ -171,9 +171,9 @@ class ReviewsApi:
 
         Return None if no items remain for the reviewer.
         """
-        said = {name: value for name, value in (("reviewer", reviewer), ("seconds", seconds)) if value is not None}
-        found = self._transport.post(f"{PATH}/{id_of(review)}/lease", said)["lease"]
-        return None if found is None else LeaseRecord.read(found)
+        body = {name: value for name, value in (("reviewer", reviewer), ("seconds", seconds)) if value is not None}
+        lease_body = self._transport.post(f"{PATH}/{id_of(review)}/lease", body)["lease"]
+        return None if lease_body is None else LeaseRecord.read(lease_body)
 
     def answer(
         self,
@@ -189,23 +189,23 @@ class ReviewsApi:
 
         `answers` is keyed by criteria ID; a choice is `first`, `second` or `tie`, in the displayed order.
         """
-        said: JsonObject = {"lease_token": lease.lease_token}
-        said |= (
+        body: JsonObject = {"lease_token": lease.lease_token}
+        body |= (
             {"answers": [{"criteria": name, **said_value(value)} for name, value in answers.items()]} if answers else {}
         )
-        more = {"choice": choice, "explanation": explanation, "revise": revise or None}
-        said |= {name: value for name, value in more.items() if value is not None}
-        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/answers", said)
+        options = {"choice": choice, "explanation": explanation, "revise": revise or None}
+        body |= {name: value for name, value in options.items() if value is not None}
+        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/answers", body)
 
     def skip(self, review: str | ReviewRecord, lease: LeaseRecord) -> None:
         """Pass an item over; it waits for others."""
-        said = {"lease_token": lease.lease_token}
-        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/skip", said)
+        body = {"lease_token": lease.lease_token}
+        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/skip", body)
 
     def create_link(self, review: str | ReviewRecord, name: str, *, expires_in_seconds: int = 7 * 86400) -> LinkRecord:
         """Create a link by which an external reviewer can answer only this review; its `url` is displayed only once."""
-        said = {"name": name, "expires_in_seconds": expires_in_seconds}
-        return LinkRecord.read(self._transport.post(f"{PATH}/{id_of(review)}/links", said)["link"])
+        body = {"name": name, "expires_in_seconds": expires_in_seconds}
+        return LinkRecord.read(self._transport.post(f"{PATH}/{id_of(review)}/links", body)["link"])
 
     def links(self, review: str | ReviewRecord) -> Sequence[LinkRecord]:
         """Return the links of a review, newest first, without their addresses."""
@@ -228,8 +228,8 @@ class ReviewsApi:
         Return `n_kept`, `n_repeated` and `n_empty`; importing the same file again stores nothing twice.
         """
         source = Path(path)
-        said = {"format": _format_of(source), "text": source.read_text(encoding="utf-8")}
-        return self._transport.post(f"{PATH}/{id_of(review)}/import", said)
+        body = {"format": _format_of(source), "text": source.read_text(encoding="utf-8")}
+        return self._transport.post(f"{PATH}/{id_of(review)}/import", body)
 
 
 def _format_of(path: Path) -> str:

@@ -65,10 +65,10 @@ class SavedSearchesApi:
         """
 
         def read() -> Iterator[EvaluationRecord]:
-            found = self.get(search)
-            if found.filters is None:
-                raise ValueError(found.problem)
-            return iter(EvaluationsApi(self._transport).search(*found.filters))
+            saved_search = self.get(search)
+            if saved_search.filters is None:
+                raise ValueError(saved_search.problem)
+            return iter(EvaluationsApi(self._transport).search(*saved_search.filters))
 
         return Listing(read)
 

@@ -51,29 +51,29 @@ class Comparison(Plottable):
     @classmethod
     def read(cls, body: ComparisonBody, next_page: Callable[[str], ComparisonBody]) -> Comparison:
         """Read the answer; `next_page` fetches another one by its cursor."""
-        found = body["comparison"]
-        shown = found["mean"] or found
+        comparison = body["comparison"]
+        headline = comparison["mean"] or comparison
         names = ("word", "label", "this_set", "n")
         return cls(
             a=_config_title(body["a"], body["b"]),
             b=_config_title(body["b"], body["a"]),
             metric=body["metric"],
-            delta=found["delta"],
-            lower=found["lower"],
-            upper=found["upper"],
-            covers=found["covers"],
-            new_data=shown["new_data"],
+            delta=comparison["delta"],
+            lower=comparison["lower"],
+            upper=comparison["upper"],
+            covers=comparison["covers"],
+            new_data=headline["new_data"],
             share=body["share"],
-            n_clusters=found.get("n_clusters"),
+            n_clusters=comparison.get("n_clusters"),
             warnings=tuple(body["warnings"]),
             raw=body,
             _next=next_page,
-            **{name: found[name] for name in names},
+            **{name: comparison[name] for name in names},
         )
 
     def __str__(self) -> str:
-        shown: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]
-        if shown["delta"] is None:
+        headline: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]
+        if headline["delta"] is None:
             n_common = self.raw.get("n_common") or 0
             lack = f"no score on both sides of their {n_common} common examples" if n_common else "no example in common"
             return f"{self.metric}: {self.a} and {self.b} have {lack}"
@@ -82,24 +82,26 @@ class Comparison(Plottable):
         exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""
         clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
         words = f"{self.metric}: {self.a} against {self.b}: {comparison_word(self.raw['comparison']['word'])}"
-        return f"{words}, {shown['delta']:+.3g}{bounds}, {self.n} pairs{clusters}{exact} ({self.label})"
+        return f"{words}, {headline['delta']:+.3g}{bounds}, {self.n} pairs{clusters}{exact} ({self.label})"
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the difference, and zero."""
-        shown: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]
+        headline: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]
         ends = self.new_data or {}
         name = f"{self.a} - {self.b}"
         return [
-            DrawnInterval(name, shown["delta"], ends.get("lower"), ends.get("upper"), str(self), "delta", has_zero=True)
+            DrawnInterval(
+                name, headline["delta"], ends.get("lower"), ends.get("upper"), str(self), "delta", has_zero=True
+            )
         ]
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook: the difference, and the examples that differ most."""
-        drawn = render_table(("difference", "warnings"), [(self.spans()[0], ", ".join(self.warnings))])
+        table = render_table(("difference", "warnings"), [(self.spans()[0], ", ".join(self.warnings))])
         examples = [_cells(example) for example in islice(self.raw["examples"], SHOWN)]
         columns = [*dict.fromkeys(name for example in examples for name in example)]
         rows = [["" if example.get(name) is None else str(example[name]) for name in columns] for example in examples]
-        return drawn + (render_table(columns, rows) if rows else "")
+        return table + (render_table(columns, rows) if rows else "")
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row for each common example, those that differ first."""
@@ -116,11 +118,11 @@ class Comparison(Plottable):
 
 def _cells(example: Mapping[str, Any]) -> dict[str, object]:
     """Return an example as a flat table row: its nested members become columns."""
-    found: dict[str, object] = {}
+    row: dict[str, object] = {}
     for name, value in example.items():
         nested = value.items() if name in ("a", "b") and isinstance(value, Mapping) else ()
-        found |= {f"{name}.{key}": item for key, item in nested} or {name: value}
-    return found
+        row |= {f"{name}.{key}": item for key, item in nested} or {name: value}
+    return row
 
 
 def _config_title(config: ComparedConfigBody, other: ComparedConfigBody) -> str:

@@ -62,8 +62,8 @@ class OutputDiff:
             (pair.example_id, *map(_short, (pair.input, pair.a, pair.b)), "" if pair.is_equal else "differs")
             for pair in self.pairs[:SHOWN]
         ]
-        more = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
-        return render_table(("example", "input", self.a, self.b, ""), rows, caption=str(self), notes=more)
+        notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        return render_table(("example", "input", self.a, self.b, ""), rows, caption=str(self), notes=notes)
 
 
 def diff_rows(a: str, b: str, first: Sequence[Row], second: Sequence[Row]) -> OutputDiff:
@@ -80,8 +80,8 @@ def diff_rows(a: str, b: str, first: Sequence[Row], second: Sequence[Row]) -> Ou
 
 def _pair(about: Row, first: Row | None, second: Row | None) -> OutputPair:
     a, b = (row.output if row is not None and row.is_ok else None for row in (first, second))
-    answered = all(row is not None and row.is_ok for row in (first, second))
-    return OutputPair(about.example_id, about.input, a, b, answered and to_json(a) == to_json(b))
+    both_ok = all(row is not None and row.is_ok for row in (first, second))
+    return OutputPair(about.example_id, about.input, a, b, both_ok and to_json(a) == to_json(b))
 
 
 def _short(value: object) -> str:

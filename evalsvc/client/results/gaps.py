@@ -57,8 +57,8 @@ class Gap:
         if self.value is None or self.integrated is None or self.isolated is None:
             return f"{self.component} {self.metric}: no example in both modes"
         bounds = "" if self.lower is None else f" [{self.lower:+.3g}, {self.upper:+.3g}] new data"
-        both = f"integrated {self.integrated:.3g}, isolated {self.isolated:.3g}"
-        return f"{self.component} {self.metric}: {both}, gap {self.value:+.3g}{bounds}, n = {self.n}"
+        scores = f"integrated {self.integrated:.3g}, isolated {self.isolated:.3g}"
+        return f"{self.component} {self.metric}: {scores}, gap {self.value:+.3g}{bounds}, n = {self.n}"
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table."""

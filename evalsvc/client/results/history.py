@@ -41,8 +41,10 @@ class HistoryPoint:
         A point of an evaluation has its ID, a point of an experiment names the evaluated output.
         """
         origin = ("source", "experiment_id", "config_id", "output_id", "example_id")
-        known = {name: body[name] for name in origin if name in body}
-        return cls(body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **known)
+        optional_fields = {name: body[name] for name in origin if name in body}
+        return cls(
+            body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **optional_fields
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,13 @@ class History(Plottable):
     def _repr_html_(self) -> str:
         """Draw it in a notebook: the interval, and the newest scores."""
         caption = f"{self.evaluator} {self.profile}: {self.n_total} scores"
-        drawn = render_table(
+        table = render_table(
             ("interval", "of"), [(interval, self._covers) for interval in self.spans()], caption=caption
         )
         points = [
             [point.created_at, f"{point.score:g}", _word(point.passed), point.source] for point in self.points[:SHOWN]
         ]
-        return drawn + render_table(("at", "score", "passed", "from"), points)
+        return table + render_table(("at", "score", "passed", "from"), points)
 
     @property
     def _covers(self) -> str:

@@ -25,13 +25,13 @@ def comparison_word(word: str | None) -> str:
 
 def told_difference(found: Mapping[str, Any] | None) -> str:
     """Return the word of a paired difference, or why there is none, and its interval; empty where nothing is paired."""
-    shown = (found.get("mean") or found) if found else None
-    if found is None or shown is None or shown.get("delta") is None or "word" not in found:
+    headline = (found.get("mean") or found) if found else None
+    if found is None or headline is None or headline.get("delta") is None or "word" not in found:
         return ""
-    ends = shown.get("new_data") or {}
+    ends = headline.get("new_data") or {}
     bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
     on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-    return f"{comparison_word(found['word'])} ({shown['delta']:+.3g}{bounds}{_hedge(found['word'], ends)}{on_set})"
+    return f"{comparison_word(found['word'])} ({headline['delta']:+.3g}{bounds}{_hedge(found['word'], ends)}{on_set})"
 
 
 def _hedge(word: str | None, ends: Mapping[str, Any]) -> str:
@@ -91,8 +91,8 @@ class Standing:
 
     def _repr_html_(self) -> str:
         """Draw it in a notebook."""
-        stopped = f" by {self.stop_reason}" if self.stop_reason else ""
-        return self.metrics.drawn(f"{self.name}: {self.state}{stopped}, {self.n_done} done, {self.n_error} failed")
+        reason = f" by {self.stop_reason}" if self.stop_reason else ""
+        return self.metrics.drawn(f"{self.name}: {self.state}{reason}, {self.n_done} done, {self.n_error} failed")
 
     @classmethod
     def read(cls, body: StandingBody) -> Standing:
@@ -157,13 +157,13 @@ class Live(Plottable):
 
     def leaderboard(self, metric: str, *, higher_is_better: bool = True) -> list[Standing]:
         """Return the configs: the leader by the primary metric, then by this metric, those without an estimate last."""
-        known = [
+        with_estimate = [
             config for config in self.configs if metric in config.metrics and config.metrics[metric].value is not None
         ]
-        known.sort(key=lambda one: one.metrics[metric].value or 0.0, reverse=higher_is_better)
+        with_estimate.sort(key=lambda one: one.metrics[metric].value or 0.0, reverse=higher_is_better)
         if metric == self.primary_metric:
-            known.sort(key=lambda one: one.id != self.leader)
-        return known + [config for config in self.configs if config not in known]
+            with_estimate.sort(key=lambda one: one.id != self.leader)
+        return with_estimate + [config for config in self.configs if config not in with_estimate]
 
     @property
     def _ranked(self) -> list[Standing]:
@@ -175,8 +175,8 @@ class Live(Plottable):
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the primary metric of each config, the leader first."""
-        found = ((config, config.metrics.get(self.primary_metric or "")) for config in self._ranked)
-        return [metric.span(config.name) for config, metric in found if metric is not None]
+        pairs = ((config, config.metrics.get(self.primary_metric or "")) for config in self._ranked)
+        return [metric.span(config.name) for config, metric in pairs if metric is not None]
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row for each metric of each config, the leader's first."""
@@ -186,8 +186,8 @@ class Live(Plottable):
         """Draw the leaderboard in a notebook: a config a line, a metric a column, each on an axis of its own."""
         names = [*dict.fromkeys(name for config in self.configs for name in config.metrics)]
         rows = [self._row(config, names) for config in self._ranked]
-        settled = {True: "", False: "; the leader may lead by chance", None: ""}[self.leader_settled]
-        caption = f"{self.name}: {self.state}{settled if self.leader else ''}"
+        leader_note = {True: "", False: "; the leader may lead by chance", None: ""}[self.leader_settled]
+        caption = f"{self.name}: {self.state}{leader_note if self.leader else ''}"
         columns = ("config", "state", "done", *names, "against the leader")
         return render_table(columns, rows, caption=caption)
 

@@ -86,8 +86,8 @@ class Metric(Plottable):
     @property
     def variance_split(self) -> Mapping[str, Any] | None:
         """The variance within and between examples with several samples, and the effect of more samples or examples."""
-        found: Mapping[str, Any] | None = self.raw.get("variance_split")
-        return found
+        split: Mapping[str, Any] | None = self.raw.get("variance_split")
+        return split
 
     def __str__(self) -> str:
         without = f" ({self._without_scores})" if self.value is not None and self.n_na else ""
@@ -97,13 +97,13 @@ class Metric(Plottable):
         """Return the estimate, its interval, and what that is about: new data where the metric can have one."""
         if self.value is None:
             return f"{self.name} {self._missing}"
-        shown = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
-        words = f"{self.name} {'mean ' if self.mean else ''}{digits_text(shown['value'], 3)}"
-        if shown["lower"] is None or shown["upper"] is None:
+        estimate = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
+        words = f"{self.name} {'mean ' if self.mean else ''}{digits_text(estimate['value'], 3)}"
+        if estimate["lower"] is None or estimate["upper"] is None:
             return words
         level = f" at {level_text(self.level)}" if with_level and self.level else ""
-        covers = f" {shown['covers']}" if shown["covers"] else ""
-        return f"{words} {ends_text(shown['lower'], shown['upper'])}{level}{covers}"
+        covers = f" {estimate['covers']}" if estimate["covers"] else ""
+        return f"{words} {ends_text(estimate['lower'], estimate['upper'])}{level}{covers}"
 
     @property
     def _missing(self) -> str:
@@ -136,8 +136,10 @@ class Metric(Plottable):
 
     def span(self, name: str | None = None) -> DrawnInterval:
         """Return what is drawn of it: for new data where it can have that."""
-        shown = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper}
-        ends = (shown["value"], shown["lower"], shown["upper"]) if self.value is not None else (None, None, None)
+        estimate = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper}
+        ends = (
+            (estimate["value"], estimate["lower"], estimate["upper"]) if self.value is not None else (None, None, None)
+        )
         return DrawnInterval(name or self.name, *ends, text=self.headline(with_level=True), scale=self.name)
 
     def spans(self) -> list[DrawnInterval]:
@@ -186,12 +188,12 @@ class Metrics(dict[str, Metric], Plottable):
     @property
     def by_component(self) -> dict[str, dict[str, Metrics]]:
         """Those that read one component of the outputs: by component, then by mode."""
-        found: dict[str, dict[str, Metrics]] = {}
+        groups: dict[str, dict[str, Metrics]] = {}
         for name, metric in self.items():
             if metric.component is not None:
-                modes = found.setdefault(metric.component, {})
+                modes = groups.setdefault(metric.component, {})
                 modes.setdefault(metric.mode or "integrated", Metrics())[name.removesuffix(":isolated")] = metric
-        return found
+        return groups
 
     def drawn(self, caption: str = "") -> str:
         """Draw the same under a caption."""

@@ -58,8 +58,8 @@ class SampleResult:
         return self.is_pending or self.status in LATER
 
     def __str__(self) -> str:
-        told = self.problem["detail"] if self.problem else ", ".join(map(str, self.result or ()))
-        return f"{self.index}: {told}"
+        text = self.problem["detail"] if self.problem else ", ".join(map(str, self.result or ()))
+        return f"{self.index}: {text}"
 
     def cells(self) -> list[dict[str, object]]:
         """Return it as table rows: one row per verdict, or one row with the problem."""
@@ -79,9 +79,9 @@ class SampleResults(list[SampleResult]):
         """Draw the first fifty in a notebook."""
         rows: list[list[Cell]] = []
         for sample in self[:SHOWN]:
-            told = [sample.problem["detail"]] if sample.problem else []
+            problems = [sample.problem["detail"]] if sample.problem else []
             rows += [[str(sample.index), verdict.evaluator, verdict.told] for verdict in sample.result or ()]
-            rows += [[str(sample.index), "", text] for text in told]
-        more = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+            rows += [[str(sample.index), "", text] for text in problems]
+        notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         passed = f"{sum(sample.passed for sample in self)} of {len(self)} pass everything"
-        return render_table(("sample", "evaluator", "verdict"), rows, caption=passed, notes=more)
+        return render_table(("sample", "evaluator", "verdict"), rows, caption=passed, notes=notes)

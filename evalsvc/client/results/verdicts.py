@@ -166,19 +166,19 @@ class Verdict:
     @property
     def beside(self) -> list[str]:
         """Estimates of the experiment that the call named, in addition to the history: each config so far."""
-        found = self.experiment_interval or {}
+        status = self.experiment_interval or {}
         return [
             f"{config['name']}: {metric} ({metric.counts})"
-            for config in found.get("configs", ())
+            for config in status.get("configs", ())
             for metric in Metrics.read(config["metrics"]).values()
         ]
 
     def __str__(self) -> str:
-        told = [f"history: {self.interval}"] if self.interval else []
+        parts = [f"history: {self.interval}"] if self.interval else []
         if self.experiment_interval:
             name, state = (self.experiment_interval[key] for key in ("experiment", "state"))
-            told.append(f"experiment {name!r}, {state}: {', '.join(self.beside)}")
-        return f"{self.evaluator}: {self.told}" + (f" ({'; '.join(told)})" if told else "")
+            parts.append(f"experiment {name!r}, {state}: {', '.join(self.beside)}")
+        return f"{self.evaluator}: {self.told}" + (f" ({'; '.join(parts)})" if parts else "")
 
     @classmethod
     def read(cls, body: VerdictBody) -> Verdict:
@@ -273,9 +273,9 @@ class EvaluateResult(Sequence[Verdict], Plottable):
             for verdict in self
         ]
         columns = ("evaluator", "verdict", "interval", "of", "experiment")
-        shown = [i for i, name in enumerate(columns) if name != "experiment" or any(row[i] for row in rows)]
-        cells = [[row[i] for i in shown] for row in rows]
-        return render_table([columns[i] for i in shown], cells, notes=map(_format_warning, self.warnings))
+        indices = [i for i, name in enumerate(columns) if name != "experiment" or any(row[i] for row in rows)]
+        cells = [[row[i] for i in indices] for row in rows]
+        return render_table([columns[i] for i in indices], cells, notes=map(_format_warning, self.warnings))
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the interval of each verdict that has one."""

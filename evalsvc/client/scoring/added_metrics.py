@@ -55,16 +55,16 @@ def add_metric(
     if label in taken and label not in {row["name"] for row in run.api.metrics(run.experiment_id)}:
         raise ValueError(f"This result has a metric {label!r} of its own. Give another `name`.")
     run.api.add_metrics(run.experiment_id, [entry])
-    sent: Mapping[int, Any] = {}
+    posted: Mapping[int, Any] = {}
     if entry.get("source") == "client":
-        sent = _send_scores(run, rows, label, build_scorer(wanted), component)  # type: ignore[arg-type]
-    standing = wait_until_scored(run.api, run.experiment_id, run.config_id, [label])
-    stored = _read_stored_scores(run, label)
-    _refuse_other_numbers(label, sent, stored)
+        posted = _send_scores(run, rows, label, build_scorer(wanted), component)  # type: ignore[arg-type]
+    status = wait_until_scored(run.api, run.experiment_id, run.config_id, [label])
+    stored_scores = _read_stored_scores(run, label)
+    _refuse_other_numbers(label, posted, stored_scores)
     for row in rows:
-        if row.pos in stored:
-            row.scores[label] = stored[row.pos]
-    return standing.metrics[label]
+        if row.pos in stored_scores:
+            row.scores[label] = stored_scores[row.pos]
+    return status.metrics[label]
 
 
 def _build_entry(
@@ -115,26 +115,26 @@ def _send_scores(
     Returned are, by position, those of a call that brought nothing new: they should be what is there.
     """
     ids = {output["pos"]: output["id"] for output in run.outputs() if output["status"] == "ok"}
-    answered = [row for row in rows if row.is_ok and row.pos in ids]
+    ok_rows = [row for row in rows if row.is_ok and row.pos in ids]
     loop = Loop()
     try:
-        scores = [{"output_id": ids[row.pos], **_score_row(row, metric, component, loop)} for row in answered]
+        scores = [{"output_id": ids[row.pos], **_score_row(row, metric, component, loop)} for row in ok_rows]
     finally:
         loop.close()
     n_new = sum(
         run.api.post_scores(run.experiment_id, label, scores[start : start + SCORES_A_REQUEST])
         for start in range(0, len(scores), SCORES_A_REQUEST)
     )
-    return {} if n_new else {row.pos: score.get("value") for row, score in zip(answered, scores, strict=True)}
+    return {} if n_new else {row.pos: score.get("value") for row, score in zip(ok_rows, scores, strict=True)}
 
 
 def _refuse_other_numbers(label: str, sent: Mapping[int, Any], stored: Mapping[int, RowScore]) -> None:
     """Raise ValueError where a function gives other numbers than those that have its name: they are another's."""
     for pos, value in sent.items():
-        there = stored[pos].value if pos in stored else None
-        if there is not None and not isinstance(value, Mapping) and value != there:
+        existing = stored[pos].value if pos in stored else None
+        if existing is not None and not isinstance(value, Mapping) and value != existing:
             raise ValueError(
-                f"The experiment has a metric {label!r} with other numbers: {there:g}, where this function gives"
+                f"The experiment has a metric {label!r} with other numbers: {existing:g}, where this function gives"
                 f" {'none' if value is None else format(value, 'g')}. What is scored stays; give another `name`."
             )
 
@@ -155,16 +155,16 @@ def wait_until_scored(
 
     The default is to wait for all answers that are visible.
     """
-    pause, seen, deadline = FIRST_PAUSE_SECONDS, -1, 0.0
+    pause, previous_total, deadline = FIRST_PAUSE_SECONDS, -1, 0.0
     while True:
         live, _ = api.live(experiment_id)
         assert live is not None  # noqa: S101  only a request with an ETag is answered with 304
-        standing = live.config(config_id)
-        counts = [_count_tried(standing.metrics[label]) for label in labels]
-        if min(counts) >= (standing.raw.get("watermark", 0) if n_wanted is None else n_wanted):
-            return standing
-        if sum(counts) != seen:
-            seen, deadline = sum(counts), time.monotonic() + PATIENCE_SECONDS
+        status = live.config(config_id)
+        counts = [_count_tried(status.metrics[label]) for label in labels]
+        if min(counts) >= (status.raw.get("watermark", 0) if n_wanted is None else n_wanted):
+            return status
+        if sum(counts) != previous_total:
+            previous_total, deadline = sum(counts), time.monotonic() + PATIENCE_SECONDS
         elif time.monotonic() > deadline:
             raise TimeoutError(
                 f"{labels[counts.index(min(counts))]!r} is known of {min(counts)} outputs, and no more came for"
@@ -181,5 +181,5 @@ def _count_tried(metric: Metric) -> int:
 
 def _read_stored_scores(run: StoredRun, label: str) -> dict[int, RowScore]:
     """Return what the service has of a metric, by position."""
-    found = ((output["pos"], (output.get("scores") or {}).get(label)) for output in run.outputs())
-    return {pos: RowScore.of(score) for pos, score in found if score is not None}
+    scores = ((output["pos"], (output.get("scores") or {}).get(label)) for output in run.outputs())
+    return {pos: RowScore.of(score) for pos, score in scores if score is not None}

@@ -40,18 +40,18 @@ def compute_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, lev
     A metric declared algebraic or distributive is checked: its value must be the mean, or the sum, of its values for
     single examples. Then it has an interval; any other value is returned without one.
     """
-    answered = [row for row in rows if row.is_ok]
+    ok_rows = [row for row in rows if row.is_ok]
     try:
-        found = _compute_values(name, metric, answered)
-        has_type = any(value.kind != "untyped" for value in found.values())
-        singles = _compute_singly(name, metric, answered) if has_type else {}
+        values = _compute_values(name, metric, ok_rows)
+        has_type = any(value.kind != "untyped" for value in values.values())
+        singles = _compute_singly(name, metric, ok_rows) if has_type else {}
     except Exception as exc:
         # The caller's own code: what it raises must not cost the rows that are there.
-        return Metrics({name: _build_untyped(name, None, answered, rows, f"{type(exc).__name__}: {exc}")})
+        return Metrics({name: _build_untyped(name, None, ok_rows, rows, f"{type(exc).__name__}: {exc}")})
     return Metrics(
         {
             metric_name: _build_metric(metric_name, typed, singles.get(metric_name), rows, level)
-            for metric_name, typed in found.items()
+            for metric_name, typed in values.items()
         }
     )
 
@@ -80,32 +80,32 @@ def check_against_type(name: str, metric: CustomMetric, rows: Sequence[Row], kno
     Otherwise the metric does not have its declared type, and its value over the complete result is returned without an
     interval.
     """
-    scored = [row for row in rows if name in row.scores and row.scores[name].value is not None]
-    if not scored:
+    scored_rows = [row for row in rows if name in row.scores and row.scores[name].value is not None]
+    if not scored_rows:
         return known
-    values = [float(row.scores[name].value or 0.0) for row in scored]
+    values = [float(row.scores[name].value or 0.0) for row in scored_rows]
     try:
-        typed = next(iter(_compute_values(name, metric, scored).values()))
+        typed = next(iter(_compute_values(name, metric, scored_rows).values()))
     except Exception as exc:
         return replace(known, warnings=(*known.warnings, f"{type(exc).__name__}: {exc}"))
     if _agrees(metric.kind, typed.value, values):
         return known
-    return _build_untyped(name, typed.value, scored, rows, NOT_WHAT_IT_SAYS[metric.kind])
+    return _build_untyped(name, typed.value, scored_rows, rows, NOT_WHAT_IT_SAYS[metric.kind])
 
 
 def _build_metric(
     name: str, typed: TypedValue, singles: Sequence[float] | None, rows: Sequence[Row], level: float
 ) -> Metric:
-    answered = [row for row in rows if row.is_ok]
+    ok_rows = [row for row in rows if row.is_ok]
     if typed.kind == "untyped" or singles is None:
-        return _build_untyped(name, typed.value, answered, rows)
+        return _build_untyped(name, typed.value, ok_rows, rows)
     if not _agrees(typed.kind, typed.value, singles):
-        return _build_untyped(name, typed.value, answered, rows, NOT_WHAT_IT_SAYS[typed.kind])
+        return _build_untyped(name, typed.value, ok_rows, rows, NOT_WHAT_IT_SAYS[typed.kind])
     mean = estimate_mean(name, singles, n_total=len(rows), level=level)
     if typed.kind == "algebraic":
         return mean
     # A total describes only these examples; its mean describes others.
-    total = _build_untyped(name, typed.value, answered, rows)
+    total = _build_untyped(name, typed.value, ok_rows, rows)
     return replace(
         total, type="distributive", covers="this set", raw={"mean": mean.value, "mean_interval": _interval_fields(mean)}
     )
@@ -144,7 +144,7 @@ def _compute_singly(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dic
         alone = _combine_one(metric, row.input, row.output, row.expected)
         for key, typed in _read_values(name, alone, metric.kind).items():
             values.setdefault(key, []).append(typed.value)
-    return {key: found for key, found in values.items() if len(found) == len(rows)}
+    return {key: numbers for key, numbers in values.items() if len(numbers) == len(rows)}
 
 
 def _batches(rows: Sequence[Row], metric: CustomMetric) -> Iterator[dict[str, list[Any]]]:

@@ -103,34 +103,38 @@ def count_confusion(
     Predicted labels that are never expected are pooled beyond a hundred labels in total. Raises ValueError for more
     than a hundred expected ones.
     """
-    answered = [row for row in rows if row.is_ok and row.expected is not None]
+    usable_rows = [row for row in rows if row.is_ok and row.expected is not None]
     n_error = sum(not row.is_ok for row in rows)
     pairs = [
         (_read_label(actual(row.expected), ignore_case), _read_label(predicted(row.output), ignore_case))
-        for row in answered
+        for row in usable_rows
     ]
-    known = [(gold, found) for gold, found in pairs if gold is not None and found is not None]
-    golds = sorted({gold for gold, _ in known})
+    readable_pairs = [(gold, prediction) for gold, prediction in pairs if gold is not None and prediction is not None]
+    golds = sorted({gold for gold, _ in readable_pairs})
     if len(golds) > MAX_CLASSES:
         raise ValueError(f"There are {len(golds)} different expectations, and more than {MAX_CLASSES} are not classes.")
-    unexpected = [found for found, _ in Counter(found for _, found in known).most_common() if found not in golds]
+    unexpected = [
+        prediction
+        for prediction, _ in Counter(prediction for _, prediction in readable_pairs).most_common()
+        if prediction not in golds
+    ]
     pooled = set(unexpected[MAX_CLASSES - len(golds) :])
-    known = [(gold, OTHERS if found in pooled else found) for gold, found in known]
-    counts = Counter(known)
-    labels = [*golds, *sorted({found for _, found in known} - set(golds))]
+    readable_pairs = [(gold, OTHERS if prediction in pooled else prediction) for gold, prediction in readable_pairs]
+    counts = Counter(readable_pairs)
+    labels = [*golds, *sorted({prediction for _, prediction in readable_pairs} - set(golds))]
     return Confusion(
         labels=labels,
-        matrix=[[counts[gold, found] for found in labels] for gold in labels],
+        matrix=[[counts[gold, prediction] for prediction in labels] for gold in labels],
         classes=[_label_shares(label, counts, len(rows), level) for label in labels],
         accuracy=_estimate_share(
-            "accuracy", sum(counts[label, label] for label in labels), len(known), len(rows), level
+            "accuracy", sum(counts[label, label] for label in labels), len(readable_pairs), len(rows), level
         ),
-        macro_f1=_estimate_macro_f1(known, golds, len(rows), level, seed),
-        n=len(known),
+        macro_f1=_estimate_macro_f1(readable_pairs, golds, len(rows), level, seed),
+        n=len(readable_pairs),
         N=len(rows),
         n_error=n_error,
-        n_unreadable=len(pairs) - len(known),
-        n_na=len(rows) - n_error - len(answered),
+        n_unreadable=len(pairs) - len(readable_pairs),
+        n_na=len(rows) - n_error - len(usable_rows),
         seed=seed,
     )
 
@@ -193,8 +197,8 @@ def _estimate_macro_f1(
     value = _mean_f1(Counter(known))
     rng = random.Random(seed)  # noqa: S311  # nosec B311 - a seeded bootstrap, not a secret
     times = max(200, min(RESAMPLES, MOST_DRAWS // n))
-    drawn = [_mean_f1(Counter(rng.choices(known, k=n))) for _ in range(times)]
-    ends = statistics.quantiles(drawn, n=1000, method="inclusive")
+    samples = [_mean_f1(Counter(rng.choices(known, k=n))) for _ in range(times)]
+    ends = statistics.quantiles(samples, n=1000, method="inclusive")
     lower, upper = ends[round((1 - level) / 2 * 1000) - 1], ends[round((1 + level) / 2 * 1000) - 1]
     facts = {"n": n, "N": n_total, "level": level, "covers": "new data", "safe": "one look"}
     if lower == upper:

@@ -34,15 +34,15 @@ def default_evaluators(
         names = (SIMILARITY, *JUDGED) if has_expected else JUDGED
         return names, f"No evaluators were named: the default set, judged by {judge!r}, is {', '.join(names)}."
     names = (*(COMPARED if has_expected else ()), *((GROUNDED,) if has_contexts else ()))
-    said = "No evaluators were named, and there is no connection to a judge"
+    reason = "No evaluators were named, and there is no connection to a judge"
     if not names:
-        return (LATENCY,), f"{said}, expectation or context: only the latency is measured."
-    return names, f"{said}: what needs none is {', '.join(names)}."
+        return (LATENCY,), f"{reason}, expectation or context: only the latency is measured."
+    return names, f"{reason}: what needs none is {', '.join(names)}."
 
 
 def _find_judge(transport: Transport) -> str | None:
     """Return the name of the connection that judges use unless a profile overrides it."""
     connections = cast("list[ConnectionBody]", transport.get("/v1/connections")["connections"])
     marked = [connection for connection in connections if connection["is_default"]]
-    chosen = [connection for connection in marked or connections if connection["is_enabled"]]
-    return chosen[0]["name"] if len(chosen) == 1 else None
+    candidates = [connection for connection in marked or connections if connection["is_enabled"]]
+    return candidates[0]["name"] if len(candidates) == 1 else None

@@ -24,18 +24,18 @@ def estimate_mean(name: str, scores: Sequence[float], *, n_total: int, n_na: int
         return Metric(name, None, n=0, N=n_total, n_error=failed, n_na=n_na, level=level, warnings=("no scores",))
     mean = statistics.fmean(scores)
     z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
-    known: dict[str, Any] = {"n": n, "N": n_total, "n_error": failed, "n_na": n_na, "level": level}
-    known |= {"covers": "new data", "safe": "one look", "this_set": _census(mean, failed)}
+    facts: dict[str, Any] = {"n": n, "N": n_total, "n_error": failed, "n_na": n_na, "level": level}
+    facts |= {"covers": "new data", "safe": "one look", "this_set": _census(mean, failed)}
     small = ("n<30",) if n < 30 else ()
     if set(scores) <= {0.0, 1.0}:
         lower, upper = wilson_interval(mean, n, z)
-        return _with_new_data(Metric(name, mean, lower, upper, method="wilson", warnings=small, **known))
-    spread = statistics.stdev(scores) if n > 1 else 0.0
-    if n < 6 or spread == 0.0:
-        reason = "all scores are equal" if n > 1 and spread == 0.0 else "n<6"
-        return Metric(name, mean, method=None, warnings=(reason,), **known)
-    half = _student_quantile(z, n - 1) * spread / math.sqrt(n)
-    return _with_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known))
+        return _with_new_data(Metric(name, mean, lower, upper, method="wilson", warnings=small, **facts))
+    stdev = statistics.stdev(scores) if n > 1 else 0.0
+    if n < 6 or stdev == 0.0:
+        reason = "all scores are equal" if n > 1 and stdev == 0.0 else "n<6"
+        return Metric(name, mean, method=None, warnings=(reason,), **facts)
+    half = _student_quantile(z, n - 1) * stdev / math.sqrt(n)
+    return _with_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **facts))
 
 
 def _with_new_data(metric: Metric) -> Metric:

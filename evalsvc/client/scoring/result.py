@@ -139,15 +139,15 @@ class EvaluationResult(Plottable):
         """
         if name is not None and len(wanted) != 1:
             raise ValueError("`name` names one metric; give one, or leave the name out.")
-        found = Metrics()
+        new_metrics = Metrics()
         run = self._stored_run(client or self.client)
         for entry in wanted:
             if isinstance(entry, CustomMetric) and entry.compute is not None:
                 label = str(name or getattr(entry.compute, "__name__", "metric"))
-                self._keep(found, compute_metrics(label, entry, self.rows, level=level))
+                self._keep(new_metrics, compute_metrics(label, entry, self.rows, level=level))
             elif run is not None:
                 metric = add_metric(run, self.rows, entry, taken=self.metrics, name=name, component=component)
-                self.metrics[metric.name] = found[metric.name] = metric
+                self.metrics[metric.name] = new_metrics[metric.name] = metric
             else:
                 metric = score_rows(
                     self.rows,
@@ -159,8 +159,8 @@ class EvaluationResult(Plottable):
                     threads=threads,
                     taken=self.metrics,
                 )
-                self._keep(found, Metrics({metric.name: metric}))
-        return found
+                self._keep(new_metrics, Metrics({metric.name: metric}))
+        return new_metrics
 
     def _keep(self, found: Metrics, metrics: Metrics) -> None:
         """Store estimates that were computed here; they never replace an existing estimate."""

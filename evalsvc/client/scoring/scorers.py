@@ -90,18 +90,18 @@ def build_plan_metrics(
     metrics: Mapping[str, Scorer | CustomMetric | Mapping[str, object]] | None,
 ) -> list[dict[str, object]]:
     """Return a plan's metrics; with neither evaluators nor scorers, the latency, so that something is estimated."""
-    wanted = [
+    entries = [
         {"name": evaluator, **build_evaluator_entry(evaluator)} if isinstance(evaluator, str) else dict(evaluator)
         for evaluator in normalise_evaluators(evaluators)
     ]
-    for entry in wanted:
+    for entry in entries:
         entry.setdefault("name", evaluator_label(entry))
-    own = {name: build_scorer(scorer) for name, scorer in (metrics or {}).items()}
-    wanted += [scorer.as_wire(name) for name, scorer in own.items() if not is_computed_at_end(scorer)]
-    names = [str(entry["name"]) for entry in wanted]
+    scorers = {name: build_scorer(scorer) for name, scorer in (metrics or {}).items()}
+    entries += [scorer.as_wire(name) for name, scorer in scorers.items() if not is_computed_at_end(scorer)]
+    names = [str(entry["name"]) for entry in entries]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"Metrics need different names; {', '.join(doubled)} is there more than once.")
-    return wanted or [{"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}]
+    return entries or [{"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}]
 
 
 def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, object]) -> CustomMetric:

@@ -27,12 +27,11 @@ NAMES = {
 
 def build_fields(fields: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of a sample or a batch under their API names, without those that are None."""
-    said = {NAMES.get(name, name): value for name, value in fields.items() if value is not None}
-    if "evaluators" in said:
-        said["evaluators"] = [
-            build_evaluator_entry(evaluator) for evaluator in normalise_evaluators(said["evaluators"])
-        ]  # type: ignore[arg-type]
-    return {name: _as_list(value) for name, value in said.items()}
+    body = {NAMES.get(name, name): value for name, value in fields.items() if value is not None}
+    if "evaluators" in body:
+        evaluators = normalise_evaluators(body["evaluators"])  # type: ignore[arg-type]
+        body["evaluators"] = [build_evaluator_entry(evaluator) for evaluator in evaluators]
+    return {name: _as_list(value) for name, value in body.items()}
 
 
 def _as_list(value: object) -> object:

@@ -31,7 +31,7 @@ def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[
     A row with a `log_id` that was stored before is not stored again: the result has the existing evaluation. Raises
     ClientError if the service cannot be reached or rejects the key.
     """
-    sent = Sent()
+    result = Sent()
     for portion in _portions(rows):
         answer = target.call("POST", ADDRESS, content=_body(portion), headers={"Content-Type": "application/json"})
         body = answer.json()
@@ -41,14 +41,14 @@ def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[
             at = "/" + "/".join(str(error["pointer"]).split("/")[3:])
             reasons.setdefault(error["index"], []).append(f"{at}: {error['detail']}")
         good = [row for index, (row, _) in enumerate(portion) if index not in reasons]
-        sent.kept += zip(good, [str(row["id"]) for row in body["evaluation_results"]], strict=True)
-        sent.refused += [(portion[index][0], " ".join(texts)) for index, texts in reasons.items()]
+        result.kept += zip(good, [str(row["id"]) for row in body["evaluation_results"]], strict=True)
+        result.refused += [(portion[index][0], " ".join(texts)) for index, texts in reasons.items()]
         advance(len(portion))
         # Requests and responses of httpx reference each other, and Python counts them as a few small objects: without
         # an explicit collection, dozens of them stay in memory with their megabytes.
         del answer, body
         gc.collect()
-    return sent
+    return result
 
 
 def _portions(rows: Iterable[JsonRow]) -> Iterator[list[tuple[JsonRow, str]]]:

@@ -115,8 +115,8 @@ class Service:
         content = json.dumps(body, allow_nan=False).encode()
         deadline = time.monotonic() + (self._timeout if wait is None else wait)
         result, pause = self._ask("POST", "/v1/evaluate", deadline, content)
-        while result.is_pending and result.request_id and (left := deadline - time.monotonic()) > 0:
-            time.sleep(min(pause, left))
+        while result.is_pending and result.request_id and (remaining := deadline - time.monotonic()) > 0:
+            time.sleep(min(pause, remaining))
             result, pause = self._ask("GET", f"/v1/evaluate/{result.request_id}", deadline)
         return result
 
@@ -142,13 +142,13 @@ class Service:
         seconds (default: the client's timeout); unfinished work then stays `pending`. A sample that the service rejects
         has a `problem`.
         """
-        shared: dict[str, object] = {"evaluators": evaluators, "capture": capture, "explain": explain, **fields}
-        shared |= {"app": app, "project": project, "tags": tags, "strategy": strategy}
+        defaults: dict[str, object] = {"evaluators": evaluators, "capture": capture, "explain": explain, **fields}
+        defaults |= {"app": app, "project": project, "tags": tags, "strategy": strategy}
         if interval is not None:
-            shared["strategy"] = _build_interval_options(strategy, interval)
+            defaults["strategy"] = _build_interval_options(strategy, interval)
         results = SampleResults()
         for part in split_samples(samples):
-            content, seconds = build_body(shared, part), self._timeout if wait is None else wait
+            content, seconds = build_body(defaults, part), self._timeout if wait is None else wait
             results += self._ask_batch(content, time.monotonic() + seconds, offset=len(results))
         return results
 
@@ -159,8 +159,8 @@ class Service:
         """
         headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
         while True:
-            left = max(0.0, deadline - time.monotonic())
-            seconds = int(min(left, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
+            remaining = max(0.0, deadline - time.monotonic())
+            seconds = int(min(remaining, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
             headers["Prefer"] = f"wait={seconds}"
             response = self._transport.call("POST", "/v1/evaluate/batch", headers=headers, content=content)
             rows = [SampleResult.read(row, offset=offset) for row in response.json()["rows"]]
@@ -178,13 +178,13 @@ class Service:
         The delay is zero if the service has waited the full time. If it had no free wait slot, its response has the
         delay.
         """
-        left = max(0.0, deadline - time.monotonic())
-        seconds = int(min(left, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
+        remaining = max(0.0, deadline - time.monotonic())
+        seconds = int(min(remaining, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
         began = time.monotonic()
         headers = {"Prefer": f"wait={seconds}"} | ({"Content-Type": "application/json"} if content else {})
         response = self._transport.call(method, path, headers=headers, content=content)
-        waited = 0 < seconds <= time.monotonic() - began
-        return EvaluateResult.read(response.json()), 0.0 if waited else max(1.0, read_retry_pause(response))
+        has_waited = 0 < seconds <= time.monotonic() - began
+        return EvaluateResult.read(response.json()), 0.0 if has_waited else max(1.0, read_retry_pause(response))
 
     def evaluation(self, request_id: str) -> EvaluateResult:
         """Return what became of a request that was answered with `pending`, or was captured."""
@@ -206,8 +206,14 @@ class Service:
         `interval` selects the scores and defines the interval, as in `evaluate`.
         """
         name, in_name = split_evaluator(evaluator)
-        asked = {"level": level, **_build_interval_options(strategy, interval or {})}
-        params = {"evaluator": name, "profile": profile or in_name, "limit": limit, "cursor": cursor, **_flatten(asked)}
+        options = {"level": level, **_build_interval_options(strategy, interval or {})}
+        params = {
+            "evaluator": name,
+            "profile": profile or in_name,
+            "limit": limit,
+            "cursor": cursor,
+            **_flatten(options),
+        }
         return History.read(cast(HistoryBody, self._transport.get("/v1/history", params)))
 
 
@@ -217,13 +223,13 @@ def _build_interval_options(strategy: str | None, interval: Mapping[str, object]
 
 def _flatten(asked: Mapping[str, object], prefix: str = "") -> dict[str, Param]:
     """Write an object as parameters: `{"scope": {"app": "shop"}}` as `scope.app=shop`."""
-    found: dict[str, Param] = {}
+    params: dict[str, Param] = {}
     for name, value in asked.items():
         if isinstance(value, Mapping):
-            found |= _flatten(value, f"{prefix}{name}.")
+            params |= _flatten(value, f"{prefix}{name}.")
         elif (prefix, name, value) != ("", "scope", "account"):
-            found[f"{prefix}{name}"] = cast(Param, value)
-    return found
+            params[f"{prefix}{name}"] = cast(Param, value)
+    return params
 
 
 def _as_json(value: object) -> object:

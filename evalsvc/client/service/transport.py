@@ -104,8 +104,8 @@ class Transport:
     ) -> JsonObject:
         """Return the JSON of a POST of JSON, or nothing for 204; NaN is refused here, since JSON has none."""
         content = json.dumps({} if body is None else body, allow_nan=False).encode()
-        sent = {"Content-Type": "application/json", **(headers or {})}
-        response = self.call("POST", path, content=content, headers=sent, retries=retries)
+        all_headers = {"Content-Type": "application/json", **(headers or {})}
+        response = self.call("POST", path, content=content, headers=all_headers, retries=retries)
         return response.json() if response.content else {}
 
     def patch(self, path: str, body: Mapping[str, object]) -> JsonObject:
@@ -136,12 +136,12 @@ class Transport:
         **request: Unpack[RequestOptions],
     ) -> httpx.Response:
         """Call until there is an answer that stays; raise a `ClientError` for anything but 2xx and 304."""
-        sent = dict(headers or {})
+        all_headers = dict(headers or {})
         if method == "POST":
-            sent.setdefault("Idempotency-Key", uuid.uuid4().hex)
+            all_headers.setdefault("Idempotency-Key", uuid.uuid4().hex)
         last = self.retries if retries is None else retries
         for attempt in range(last + 1):
-            response, error = self._attempt(method, path, sent, request)
+            response, error = self._attempt(method, path, all_headers, request)
             if error is None:
                 return cast(httpx.Response, response)
             pause = _retry_pause(response, attempt) if attempt < last else None
@@ -207,8 +207,8 @@ class Transport:
         """Yield the objects of a list that knows no cursor."""
         offset = 0
         while True:
-            found = self.get(path, {**(params or {}), "limit": page_size, "offset": offset})[key]
-            page = cast("list[JsonObject]", found)
+            rows = self.get(path, {**(params or {}), "limit": page_size, "offset": offset})[key]
+            page = cast("list[JsonObject]", rows)
             yield from page
             if len(page) < page_size:
                 return
@@ -217,8 +217,8 @@ class Transport:
 
 def with_params(path: str, params: Params) -> str:
     """Return an address with parameters; those that are None are left out."""
-    said = _drop_none(params)
-    return f"{path}?{httpx.QueryParams(said)}" if said else path
+    query = _drop_none(params)
+    return f"{path}?{httpx.QueryParams(query)}" if query else path
 
 
 def _drop_none(params: Params | None) -> dict[str, Param]:
@@ -246,8 +246,8 @@ def _may_retry(response: httpx.Response | None) -> bool:
 def _retry_pause(response: httpx.Response | None, attempt: int) -> float | None:
     """Return seconds to wait: full jitter on top of the service's `Retry-After`; None if that is too long."""
     jitter = _random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0**attempt))
-    asked = read_retry_pause(response) if response is not None else 0.0
-    return asked + jitter if asked <= LONGEST_RETRY_AFTER_SECONDS else None
+    retry_after = read_retry_pause(response) if response is not None else 0.0
+    return retry_after + jitter if retry_after <= LONGEST_RETRY_AFTER_SECONDS else None
 
 
 def read_retry_pause(response: httpx.Response) -> float:
@@ -256,6 +256,6 @@ def read_retry_pause(response: httpx.Response) -> float:
         seconds = float(response.headers.get("Retry-After", ""))
     except ValueError:
         limit = response.headers.get("RateLimit", "") if response.status_code == 429 else ""
-        found = _window_ends.search(limit)
-        seconds = float(found.group(1)) if found else 0.0
+        match = _window_ends.search(limit)
+        seconds = float(match.group(1)) if match else 0.0
     return max(0.0, seconds) if math.isfinite(seconds) else 0.0

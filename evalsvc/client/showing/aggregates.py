@@ -48,9 +48,9 @@ class GroupRecord(ServiceObject):
     def cells(self) -> dict[str, object]:
         """Return it as a table row, with a column for each grouping name."""
         difference = self.difference or {}
-        own = {f"difference.{name}": difference.get(name) for name in ("value", "lower", "upper", "n")}
+        differences = {f"difference.{name}": difference.get(name) for name in ("value", "lower", "upper", "n")}
         facts = {name: value for name, value in super().cells().items() if name not in ("values", "difference")}
-        return {**self.values, **facts, **own}
+        return {**self.values, **facts, **differences}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,8 @@ class DrawnInterval:
     @property
     def ends(self) -> list[float]:
         """The numbers that have to be on the axis."""
-        known = [number for number in (self.value, self.lower, self.upper) if number is not None]
-        return [*known, 0.0] if self.has_zero and known else known
+        numbers = [number for number in (self.value, self.lower, self.upper) if number is not None]
+        return [*numbers, 0.0] if self.has_zero and numbers else numbers
 
 
 Cell: TypeAlias = "str | DrawnInterval"
@@ -77,10 +77,10 @@ def _render_cell(cell: Cell, axes: Mapping[str, tuple[float, float]]) -> str:
 
 def _find_axes(spans: Iterable[DrawnInterval]) -> dict[str, tuple[float, float]]:
     """Return the ends of each scale: zero and one where all fits in there, else the numbers' own."""
-    found: dict[str, list[float]] = {}
+    ends_by_scale: dict[str, list[float]] = {}
     for span in spans:
-        found.setdefault(span.scale, []).extend(span.ends)
-    return {scale: _axis(ends) for scale, ends in found.items() if ends}
+        ends_by_scale.setdefault(span.scale, []).extend(span.ends)
+    return {scale: _axis(ends) for scale, ends in ends_by_scale.items() if ends}
 
 
 def _axis(ends: Sequence[float]) -> tuple[float, float]:
@@ -94,19 +94,19 @@ def _render_svg(span: DrawnInterval, low: float, high: float) -> str:
     if span.value is None and span.lower is None:
         return ""
     middle = HEIGHT / 2
-    drawn = [_line(MARGIN, middle, WIDTH - MARGIN, middle, 0.5, 'stroke-opacity="0.3"')]
+    shapes = [_line(MARGIN, middle, WIDTH - MARGIN, middle, 0.5, 'stroke-opacity="0.3"')]
     if low < 0.0 < high:
         zero = _place(0.0, low, high)
-        drawn.append(_line(zero, 0, zero, HEIGHT, 1, 'stroke-opacity="0.5" stroke-dasharray="2 2"'))
+        shapes.append(_line(zero, 0, zero, HEIGHT, 1, 'stroke-opacity="0.5" stroke-dasharray="2 2"'))
     if span.lower is not None and span.upper is not None:
         left, right = _place(span.lower, low, high), _place(span.upper, low, high)
-        drawn.append(_line(left, middle, right, middle, 3, 'stroke-linecap="round"'))
+        shapes.append(_line(left, middle, right, middle, 3, 'stroke-linecap="round"'))
     if span.value is not None:
-        drawn.append(f'<circle cx="{_place(span.value, low, high):.1f}" cy="{middle:g}" r="4" fill="currentColor"/>')
+        shapes.append(f'<circle cx="{_place(span.value, low, high):.1f}" cy="{middle:g}" r="4" fill="currentColor"/>')
     axis = f"on an axis from {digits_text(low, 3)} to {digits_text(high, 3)}"
     label = html.escape(f"{span.name}: {span.text}, {axis}", quote=True)
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    return f'<svg role="img" aria-label="{label}" {size}>{"".join(drawn)}</svg> '
+    return f'<svg role="img" aria-label="{label}" {size}>{"".join(shapes)}</svg> '
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, width: float, more: str) -> str:
@@ -131,15 +131,15 @@ def plot_spans(spans: Sequence[DrawnInterval], ax: Axes | None = None) -> Axes:
             remedy="`pip install matplotlib`; without it, results draw themselves in notebooks.",
         ) from exc
     axes: Any = pyplot.subplots(figsize=(7, 0.8 + 0.4 * len(spans)))[1] if ax is None else ax
-    shown = [span for span in spans if span.value is not None]
-    for place, span in enumerate(shown):
+    visible_spans = [span for span in spans if span.value is not None]
+    for place, span in enumerate(visible_spans):
         if span.lower is not None and span.upper is not None:
             axes.hlines(place, span.lower, span.upper)
         axes.plot([span.value], [place], "o")
-    if any(span.has_zero for span in shown):
+    if any(span.has_zero for span in visible_spans):
         axes.axvline(0.0, linestyle="--")
     # A dollar sign would begin a formula.
-    axes.set_yticks(range(len(shown)), [span.name.replace("$", r"\$") for span in shown])
+    axes.set_yticks(range(len(visible_spans)), [span.name.replace("$", r"\$") for span in visible_spans])
     axes.invert_yaxis()
-    found: Axes = axes
-    return found
+    typed_axes: Axes = axes
+    return typed_axes

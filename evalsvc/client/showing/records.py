@@ -27,8 +27,8 @@ class ServiceObject:
     def read(cls, body: object) -> Self:
         """Build the object from a response. Members that this version does not know are in `raw`."""
         answer = cast("dict[str, Any]", body)
-        known = {member.name for member in fields(cls)} - {"raw"}
-        return cls(**{name: value for name, value in answer.items() if name in known}, raw=answer)
+        names = {member.name for member in fields(cls)} - {"raw"}
+        return cls(**{name: value for name, value in answer.items() if name in names}, raw=answer)
 
     def cells(self) -> dict[str, object]:
         """Return its members as the cells of a row."""
@@ -62,10 +62,10 @@ class Listing(Generic[RecordT]):
 
     def _repr_html_(self) -> str:
         """Draw the first twenty in a notebook."""
-        found = [record.cells() for record in islice(self, SHOWN + 1)]
-        columns = list(found[0]) if found else ["nothing"]
-        rows = [["" if record[name] is None else str(record[name]) for name in columns] for record in found[:SHOWN]]
-        return render_table(columns, rows, notes=["… and more"] if len(found) > SHOWN else [])
+        records = [record.cells() for record in islice(self, SHOWN + 1)]
+        columns = list(records[0]) if records else ["nothing"]
+        rows = [["" if record[name] is None else str(record[name]) for name in columns] for record in records[:SHOWN]]
+        return render_table(columns, rows, notes=["… and more"] if len(records) > SHOWN else [])
 
 
 def id_of(one: object) -> str:

@@ -33,12 +33,12 @@ class ComparisonsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List comparisons, newest first, or those of one experiment."""
-        wanted = checked(shapes.ComparisonsQuery(data=sent(request)))
-        experiment_id = wanted.get("experiment_id")
+        query = checked(shapes.ComparisonsQuery(data=sent(request)))
+        experiment_id = query.get("experiment_id")
         rows, cursor = page(
             list_comparisons(account=self.account, experiment_id=experiment_id),
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
+            limit=query["limit"],
+            cursor=query.get("cursor"),
             of=f"comparisons:{self.account.pk}:{experiment_id or ''}",
         )
         return Response(shapes.ComparisonPage(comparisons=[shapes.head_out(row) for row in rows], next_cursor=cursor))
@@ -86,8 +86,8 @@ class ComparisonView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return a comparison with its ranking: of all judgements, or of those that are there while it runs."""
         comparison = get_comparison(account=self.account, id=id)
-        wanted = checked(shapes.ComparisonQuery(data=sent(request)))
-        return Response(shapes.answer_out(comparison, with_elo=wanted["elo"]))
+        query = checked(shapes.ComparisonQuery(data=sent(request)))
+        return Response(shapes.answer_out(comparison, with_elo=query["elo"]))
 
     @extend_schema(
         operation_id="delete_comparison",
@@ -122,14 +122,14 @@ class JudgementsView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Page through the judgements, newest first: both outputs, who won, and what was said in each order."""
         comparison = get_comparison(account=self.account, id=id)
-        wanted = checked(shapes.JudgementsQuery(data=sent(request)))
+        query = checked(shapes.JudgementsQuery(data=sent(request)))
         names = ("status", "winner", "config_id", "example_id")
-        chosen = {name: wanted[name] for name in names if name in wanted}
+        filters = {name: query[name] for name in names if name in query}
         rows, cursor = page(
-            list_judgements(account=self.account, comparison=comparison, **chosen),
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
-            of=f"judgements:{self.account.pk}:{id}:" + ":".join(str(chosen.get(name, "")) for name in names),
+            list_judgements(account=self.account, comparison=comparison, **filters),
+            limit=query["limit"],
+            cursor=query.get("cursor"),
+            of=f"judgements:{self.account.pk}:{id}:" + ":".join(str(filters.get(name, "")) for name in names),
         )
         keys = example_keys(account=self.account, ids=[row.example_id for row in rows])
         return Response(

@@ -228,7 +228,7 @@ class JudgementPage(AnswerShape):
 def head_out(row: OutputComparison) -> ComparisonHead:
     """Return a comparison with what is counted of it."""
     names, counts = config_names_of(row), counts_of(row)
-    told = ("n", "n_open", "n_judged", "n_reused", "n_errors", "n_ties", "n_flips", "n_for_first_shown", "cost")
+    count_names = ("n", "n_open", "n_judged", "n_reused", "n_errors", "n_ties", "n_flips", "n_for_first_shown", "cost")
     return shape_of(
         row,
         ComparisonHead,
@@ -240,15 +240,15 @@ def head_out(row: OutputComparison) -> ComparisonHead:
         seed=str(row.seed),
         previous_id=digits(row.previous_id),
         errors=[CountedError(code=code, n=n) for code, n in error_codes_of(row).items()],
-        **{name: getattr(counts, name) for name in told},
+        **{name: getattr(counts, name) for name in count_names},
     )
 
 
 def _judge(row: OutputComparison) -> ComparisonJudge:
     judge = row.judge
     names = ("evaluator", "criteria", "revision", "metric", "connection", "tie_width")
-    told = {name: judge.get(name) for name in names}
-    return ComparisonJudge(kind=judge["kind"], digest=row.judge_digest, review_id=judge.get("review"), **told)
+    fields = {name: judge.get(name) for name in names}
+    return ComparisonJudge(kind=judge["kind"], digest=row.judge_digest, review_id=judge.get("review"), **fields)
 
 
 def answer_out(row: OutputComparison, *, with_elo: bool) -> dict[str, Any]:

@@ -41,8 +41,8 @@ class Spread:
     def positions(self, pair: Pair) -> list[int]:
         """Return the positions of a pair in its own order."""
         start = self.pairs.index(pair) * len(self._order) // max(1, len(self.pairs))
-        both = self._answered[pair[0]] & self._answered[pair[1]]
-        return [pos for pos in self._order[start:] + self._order[:start] if pos in both]
+        common = self._answered[pair[0]] & self._answered[pair[1]]
+        return [pos for pos in self._order[start:] + self._order[:start] if pos in common]
 
     def rounds(self) -> Iterator[Pick]:
         """Yield all picks: the first of each pair, then the second of each."""

@@ -143,8 +143,8 @@ def keep(comparison_id: int, token: uuid.UUID, *, seconds: float) -> int:
 
 def n_holders(comparison_id: int) -> int:
     """Count who works on a comparison now."""
-    held = Judgement.objects.filter(comparison_id=comparison_id, state=Judgement.State.OPEN, token__isnull=False)
-    return held.extra(where=["lease_expires_at > clock_timestamp()"]).values("token").distinct().count()
+    leased_rows = Judgement.objects.filter(comparison_id=comparison_id, state=Judgement.State.OPEN, token__isnull=False)
+    return leased_rows.extra(where=["lease_expires_at > clock_timestamp()"]).values("token").distinct().count()
 
 
 def record_judgements(comparison_id: int, token: uuid.UUID, rows: Sequence[Mapping[str, Any]]) -> int:

@@ -43,7 +43,7 @@ def samples_of(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[
         ids = [id for row in rows for id in (row.first_output_id, row.second_output_id)]
         outputs = {row.pk: row for row in Output.objects.filter(account_id=comparison.account_id, pk__in=ids)}
     examples = read_unit_examples(comparison.account_id, comparison.experiment_id, [row.pos for row in rows])
-    found: dict[int, Sample] = {}
+    samples: dict[int, Sample] = {}
     for row in rows:
         pair = (outputs.get(row.first_output_id), outputs.get(row.second_output_id))
         if pair[0] is not None and pair[1] is not None and row.pos in examples:
@@ -51,8 +51,8 @@ def samples_of(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[
                 map_sample(examples[row.pos], output.output or {}, plan.sample).sample for output in pair if output
             )
             # A question has one set of contexts: where the plan reads them from outputs, those of the first config.
-            found[row.pk] = replace(first, baseline_output=second.output)
-    return found
+            samples[row.pk] = replace(first, baseline_output=second.output)
+    return samples
 
 
 async def _all(comparison: OutputComparison, samples: Sequence[Sample | None]) -> list[Verdict]:
@@ -61,30 +61,35 @@ async def _all(comparison: OutputComparison, samples: Sequence[Sample | None]) -
 
 async def _one(comparison: OutputComparison, sample: Sample | None) -> Verdict:
     judge = comparison.judge
-    found = find_evaluator(judge["runs"])
+    evaluator = find_evaluator(judge["runs"])
     if sample is None:
         return refused("no_output", "One of the two outputs has been deleted.")
-    if found is None:
+    if evaluator is None:
         return refused("evaluator_failed", f"Evaluator {judge['runs']!r} is not installed on this worker.")
     gateway = gateway_for(
         comparison.account_id,
         deadline_seconds=django_settings.JUDGE_DEADLINE_SECONDS,
         patience_seconds=JUDGE_WAIT_SECONDS,
     )
-    return await judge_sample(*found, judge["settings"], sample, "always", gateway)
+    return await judge_sample(*evaluator, judge["settings"], sample, "always", gateway)
 
 
 def outcome(id: int, verdict: Verdict) -> Row:
     """Convert a verdict to the columns of a judgement. Without a verdict the result is an error, never a tie."""
     extra: Mapping[str, Any] = verdict.extra or {}
     winner = WINNERS.get(str(extra.get("winner"))) if verdict.status == "success" else None
-    told: Row = {"id": id, "cost": judge_cost(extra), "explanation": verdict.explanation, "orders": extra.get("orders")}
+    columns: Row = {
+        "id": id,
+        "cost": judge_cost(extra),
+        "explanation": verdict.explanation,
+        "orders": extra.get("orders"),
+    }
     if winner is None:
         code = verdict.error_code or "evaluator_failed"
         message = (verdict.error_message or "The judge did not say which is better.")[:1000]
-        return told | {"error_code": code, "error_message": message}
+        return columns | {"error_code": code, "error_message": message}
     orders = extra.get("orders") or ()
-    return told | {
+    return columns | {
         "winner": winner,
         "is_flipped": bool(extra.get("order_biased")) if orders else None,
         "is_for_first_shown": _is_for_first_shown(orders) if extra.get("order_biased") else None,

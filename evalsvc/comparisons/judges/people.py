@@ -89,9 +89,9 @@ def picks_of_review(comparison: OutputComparison) -> list[Pick]:
     """Return the pairs of a review in its order, each oriented as the comparison stores it."""
     place = {config: i for i, config in enumerate(comparison.configs)}
     rows = ReviewItem.objects.filter(review_id=comparison.judge["review"], example_pos__isnull=False)
-    found = rows.order_by("position").values_list("config_id", "other_config_id", "example_pos")
+    pairs = rows.order_by("position").values_list("config_id", "other_config_id", "example_pos")
     picks = []
-    for first_config, other, pos in found:
+    for first_config, other, pos in pairs:
         if first_config not in place or other not in place or pos is None:
             continue
         first, second = sorted((first_config, other), key=place.__getitem__)

@@ -31,14 +31,14 @@ def resolve_judge(
 
     Raises Invalid with pointers into `/judge`.
     """
-    chosen = [name for name in ("evaluator", "metric", "connection", "review_id") if wanted.get(name)]
-    if len(chosen) != 1:
+    sources = [name for name in ("evaluator", "metric", "connection", "review_id") if wanted.get(name)]
+    if len(sources) != 1:
         raise Invalid(FieldError("/judge", "Give one of `evaluator`, `metric`, `connection` and `review_id`."))
-    if chosen == ["review_id"]:
+    if sources == ["review_id"]:
         return resolve_review(account, plan, wanted), False
-    if chosen == ["metric"]:
+    if sources == ["metric"]:
         return _of_metric(plan, _metric_named(plan, wanted["metric"]), wanted), False
-    if chosen == ["connection"]:
+    if sources == ["connection"]:
         return _of_connection(account, epoch, wanted), False
     run = _resolved(account, epoch, wanted["evaluator"], wanted.get("criteria"))
     if Field.BASELINE in run.family.required_fields:
@@ -48,8 +48,8 @@ def resolve_judge(
 
 def judge_digest_of(judge: Mapping[str, Any]) -> str:
     """Return the digest of everything that determines a judge's verdicts."""
-    told = {name: value for name, value in judge.items() if name not in ("metric", "criteria", "review")}
-    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    fields = {name: value for name, value in judge.items() if name not in ("metric", "criteria", "review")}
+    return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def wanted_again(judge: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def wanted_again(judge: Mapping[str, Any]) -> dict[str, Any]:
         return {"metric": judge["metric"], "tie_width": judge["tie_width"]}
     if judge["criteria"] is not None:
         return {"evaluator": judge["evaluator"], "criteria": judge["criteria"]}
-    own = {name: judge["settings"].get(name) for name in ("criteria", "model", "allow_tie")}
-    return {"connection": judge["connection"]} | {name: value for name, value in own.items() if value is not None}
+    settings = {name: judge["settings"].get(name) for name in ("criteria", "model", "allow_tie")}
+    return {"connection": judge["connection"]} | {name: value for name, value in settings.items() if value is not None}
 
 
 def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str | None) -> Resolved:
@@ -73,11 +73,11 @@ def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str
 
 
 def _metric_named(plan: ExperimentPlan, name: str) -> Metric:
-    found = next((row for row in plan.metrics if row["name"] == name), None)
-    if found is None:
+    metric_row = next((row for row in plan.metrics if row["name"] == name), None)
+    if metric_row is None:
         names = ", ".join(row["name"] for row in plan.metrics)
         raise Invalid(FieldError("/judge/metric", f"No metric is named {name!r}; there are: {names}."))
-    return Metric.from_json(found)
+    return Metric.from_json(metric_row)
 
 
 def _of_metric(plan: ExperimentPlan, metric: Metric, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _of_metric(plan: ExperimentPlan, metric: Metric, wanted: Mapping[str, Any]) 
     for name in ("model", "allow_tie"):
         if wanted.get(name) is not None:
             raise Invalid(FieldError(f"/judge/{name}", "Scores decide here; no LLM is asked."))
-    told = replace(metric, name="", addition=0, added_at=None, explain_strategy="never").to_json()
+    definition = replace(metric, name="", addition=0, added_at=None, explain_strategy="never").to_json()
     return {
         "kind": SCORES,
         "metric": metric.name,
@@ -96,7 +96,7 @@ def _of_metric(plan: ExperimentPlan, metric: Metric, wanted: Mapping[str, Any]) 
         "revision": metric.profile_revision,
         "tie_width": wanted.get("tie_width") or 0.0,
         "higher_is_better": metric.higher_is_better,
-        "reads": told,
+        "reads": definition,
         # The caller's own numbers are of this experiment only, whatever they are called elsewhere.
         "name": None if metric.evaluator_id else f"{plan.pk}/{metric.name}",
     }
@@ -115,8 +115,8 @@ def _of_evaluator(
         metric = Metric.from_json(row)
         if metric.component is not None or metric.is_apart:
             continue  # Its scores are of a part of the outputs, and not of what is compared.
-        known = (metric.evaluator_id, metric.profile_id, metric.profile_revision, metric.source, metric.sample)
-        if known == (run.evaluator_id, str(run.profile.id), run.profile.revision, "score", None):
+        identity = (metric.evaluator_id, metric.profile_id, metric.profile_revision, metric.source, metric.sample)
+        if identity == (run.evaluator_id, str(run.profile.id), run.profile.revision, "score", None):
             return _of_metric(plan, metric, wanted), False
     name = f"{run.evaluator_id}/{run.profile.name}:{run.profile.revision}"[:100]
     metric_wanted: dict[str, object] = {"name": name, "evaluator": wanted["evaluator"], "source": "score"}
@@ -133,12 +133,12 @@ def _of_connection(account: Account, epoch: str | None, wanted: Mapping[str, Any
     if not str(wanted.get("criteria") or "").strip():
         raise Invalid(FieldError("/judge/criteria", "Say what makes an output the better one."))
     run = _resolved(account, epoch, PAIRWISE_EVALUATOR, None)
-    own = {"criteria": wanted["criteria"], "connection": wanted["connection"]}
-    own |= {name: wanted[name] for name in ("model", "allow_tie") if wanted.get(name) is not None}
-    problems = run.family.check_settings(own)
+    settings = {"criteria": wanted["criteria"], "connection": wanted["connection"]}
+    settings |= {name: wanted[name] for name in ("model", "allow_tie") if wanted.get(name) is not None}
+    problems = run.family.check_settings(settings)
     if problems:
         raise Invalid(*(FieldError(f"/judge{problem.pointer}", problem.detail) for problem in problems))
-    return _of_pairs(account, run, dict(effective_settings(run.spec, own)), wanted, named=False)
+    return _of_pairs(account, run, dict(effective_settings(run.spec, settings)), wanted, named=False)
 
 
 def _of_pairs(

@@ -56,8 +56,8 @@ def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "", e
     parts = [element("line", class_="rule", x1="0", x2="100%", y1=top(at), y2=top(at)) for at, _ in y.ticks(4)]
     for i, bar in enumerate(found):
         shape = {"x": percent(width * (i + 0.06)), "width": percent(width * 0.88), "y": top(bar.value)}
-        said = element("title", f"{bar.name}: {number_text(bar.value)}{f'. {bar.text}' if bar.text else ''}")
-        parts.append(element("rect", said, class_="column point", height=round(floor - top(bar.value), 1), **shape))
+        tooltip = element("title", f"{bar.name}: {number_text(bar.value)}{f'. {bar.text}' if bar.text else ''}")
+        parts.append(element("rect", tooltip, class_="column point", height=round(floor - top(bar.value), 1), **shape))
         if i % every == 0:
             kind = "tick odd" if i // every % 2 else "tick"
             at, anchor = (width * i, "middle" if i else "start") if end else (width * (i + 0.5), "middle")
@@ -95,11 +95,11 @@ def histogram_of_counts(title: str, counts: Sequence[int], low: float, high: flo
     """Return a histogram of what was counted elsewhere."""
     step = (high - low) / max(1, len(counts))
     edges = [low + i * step for i in range(len(counts) + 1)]
-    found = [
+    columns = [
         ChartBar(number_text(start, 3), count, f"from {number_text(start)} to {number_text(end)}")
         for count, start, end in zip(counts, edges, edges[1:], strict=False)
     ]
-    return bars(title, "How many", found, says=says, end=number_text(high, 3))
+    return bars(title, "How many", columns, says=says, end=number_text(high, 3))
 
 
 def ranges(title: str, label: str, found: Sequence[Ranged], *, zero: bool = False, says: str = "",
@@ -139,8 +139,8 @@ def _ranged(x: PlacedAxis, i: int, one: Ranged) -> Iterator[SafeString]:
         low = x.reach.low if one.lower is None else one.lower
         high = x.reach.high if one.upper is None else one.upper
         yield element("line", class_="range", x1=percent(x.share(low)), x2=percent(x.share(high)), y1=y, y2=y)
-    said = f"{one.name}: {number_text(one.value)} {_said(one)}{f'. {one.text}' if one.text else ''}"
-    yield element("g", marker(0, percent(x.share(one.value)), f"{y:g}", said), class_=f"dots {series_class(0)}")
+    tooltip = f"{one.name}: {number_text(one.value)} {_said(one)}{f'. {one.text}' if one.text else ''}"
+    yield element("g", marker(0, percent(x.share(one.value)), f"{y:g}", tooltip), class_=f"dots {series_class(0)}")
 
 
 def _said(one: Ranged) -> str:
@@ -177,8 +177,8 @@ def _run_of_spark(run: Sequence[Point], place: Callable[[float, float], str]) ->
         yield element("circle", class_="end", cx=cx, cy=cy, r="1.2")
         return
     edges = [point for point in run if point.lower is not None and point.upper is not None]
-    there = [place(point.x, point.upper or 0.0) for point in edges]
+    upper_edge = [place(point.x, point.upper or 0.0) for point in edges]
     back = [place(point.x, point.lower or 0.0) for point in reversed(edges)]
-    yield element("polygon", class_=f"band {series_class(0)}", points=" ".join([*there, *back]))
+    yield element("polygon", class_=f"band {series_class(0)}", points=" ".join([*upper_edge, *back]))
     path = " ".join(place(point.x, point.y or 0.0) for point in run)
     yield element("polyline", class_=f"line {series_class(0)}", points=path)

@@ -50,8 +50,8 @@ def data_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -
     lines = [element("tr", *(element("td", text) for text in row)) for row in rows[:MAX_ROWS]]
     table = element("table", element("thead", heads), element("tbody", *lines))
     box = element("div", table, class_="scroll", tabindex="0", role="region", aria_label=f"{title}, as a table")
-    more = f"The first {MAX_ROWS} of {len(rows)} rows." if len(rows) > MAX_ROWS else None
-    note = element("p", more, class_="quiet") if more else None
+    summary = f"The first {MAX_ROWS} of {len(rows)} rows." if len(rows) > MAX_ROWS else None
+    note = element("p", summary, class_="quiet") if summary else None
     return element("details", element("summary", "The same as a table"), box, note, class_="data")
 
 

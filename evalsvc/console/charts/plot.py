@@ -107,9 +107,9 @@ def _stretched(plane: _Plane, i: int, line: ChartLine) -> Iterator[SafeString]:
             continue
         edges = [point for point in run if point.lower is not None and point.upper is not None]
         if line.has_band and len(edges) > 1:
-            there = [plane.stretched(point.x, point.upper or 0.0) for point in edges]
+            upper_edge = [plane.stretched(point.x, point.upper or 0.0) for point in edges]
             back = [plane.stretched(point.x, point.lower or 0.0) for point in reversed(edges)]
-            yield element("polygon", class_=f"band {series_class(i)}", data_of=i, points=" ".join([*there, *back]))
+            yield element("polygon", class_=f"band {series_class(i)}", data_of=i, points=" ".join([*upper_edge, *back]))
         if line.is_joined and len(run) > 1:
             path = " ".join(plane.stretched(point.x, point.y or 0.0) for point in run)
             yield element(
@@ -132,8 +132,8 @@ def _dots(plane: _Plane, i: int, line: ChartLine) -> SafeString:
 
 
 def _tip(plane: _Plane, line: ChartLine, point: Point) -> str:
-    said = f"{line.name}: {number_text(point.y)}{_ends(point)}, {plane.x.text(point.x)}"
-    return f"{said}. {point.text}" if point.text else said
+    text = f"{line.name}: {number_text(point.y)}{_ends(point)}, {plane.x.text(point.x)}"
+    return f"{text}. {point.text}" if point.text else text
 
 
 def _ends(point: Point) -> str:

@@ -69,9 +69,9 @@ def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
     """Return the axis with ends that include all values, and a margin at each end that is not fixed."""
     if axis.kind == "ordinal":
         return PlacedAxis(axis, Reach(-0.5, max(0.5, len(axis.names) - 0.5)))
-    known = [float(value) for value in values if value is not None and math.isfinite(value)]
-    known += [end for end in (axis.low, axis.high) if end is not None]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    numbers = [float(value) for value in values if value is not None and math.isfinite(value)]
+    numbers += [end for end in (axis.low, axis.high) if end is not None]
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
     if axis.kind == "number" and high - low <= ALIKE * max(abs(low), abs(high)):
         low = high = 0.5 * (low + high)
     room = _room(axis.kind, low, high)

@@ -74,5 +74,5 @@ def marker(index: int, x: str, y: str, text: str = "") -> SafeString:
 def sample(index: int) -> SafeString:
     """Return a series' line and marker, for legends and tables; a board that moves shows all of them twice."""
     line = element("line", x1=0, x2=28, y1=7, y2=7, stroke_dasharray=dash_of(index))
-    drawn = element("use", href=f"#m{marker_of(index)}", x=14, y=7)
-    return element("svg", line, drawn, class_=f"sample {series_class(index)}", width=28, height=14, aria_hidden="true")
+    symbol = element("use", href=f"#m{marker_of(index)}", x=14, y=7)
+    return element("svg", line, symbol, class_=f"sample {series_class(index)}", width=28, height=14, aria_hidden="true")

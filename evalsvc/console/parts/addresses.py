@@ -24,14 +24,14 @@ def address_with(request: HttpRequest, **changes: object) -> str:
         query.pop(key, None)
         if value is not None and value != "":
             query[key] = str(value)
-    said = query.urlencode()
-    return f"{request.path}?{said}" if said else request.path
+    encoded = query.urlencode()
+    return f"{request.path}?{encoded}" if encoded else request.path
 
 
 def choice(request: HttpRequest, name: str, allowed: tuple[str, ...], default: str) -> str:
     """Return a choice of the address; the default for what is not allowed."""
-    found = request.GET.get(name, default)
-    return found if found in allowed else default
+    value = request.GET.get(name, default)
+    return value if value in allowed else default
 
 
 def whole_choice(request: HttpRequest, name: str, default: int, *, low: int = 1, high: int = 1_000_000) -> int:
@@ -58,12 +58,12 @@ def moment_choice(request: HttpRequest, name: str) -> tuple[datetime | None, str
     if not text:
         return None, ""
     try:
-        found = datetime.fromisoformat(with_zone(text)).astimezone(UTC)
+        moment = datetime.fromisoformat(with_zone(text)).astimezone(UTC)
     except (ValueError, OverflowError):
-        found = None
-    if found is None or not 2026 <= found.year < 2090:
+        moment = None
+    if moment is None or not 2026 <= moment.year < 2090:
         return None, "A time from 2026 on, for example 2026-11-22T10:00."
-    return found, ""
+    return moment, ""
 
 
 def safe_next(request: HttpRequest, default: str) -> str:
@@ -71,16 +71,16 @@ def safe_next(request: HttpRequest, default: str) -> str:
 
     A path must begin with a slash, because Django would take a plain word for the name of a view.
     """
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if is_ours and wanted.startswith("/") else default
+    target = request.POST.get("next") or request.GET.get("next") or ""
+    is_ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return target if is_ours and target.startswith("/") else default
 
 
 def page_address(view: str, *args: object, **query: object) -> str:
     """Return the URL of a page with query parameters; empty values are left out."""
     address = reverse(view, args=args)
-    said = urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
-    return f"{address}?{said}" if said else address
+    encoded = urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
+    return f"{address}?{encoded}" if encoded else address
 
 
 def trace_address(trace_id: str) -> str:

@@ -28,8 +28,8 @@ class ApiCall:
     @property
     def target(self) -> str:
         """The path with its parameters; those without a value are left out."""
-        said = urlencode({key: value for key, value in self.query.items() if value not in (None, "")}, doseq=True)
-        return f"{self.path}?{said}" if said else self.path
+        encoded = urlencode({key: value for key, value in self.query.items() if value not in (None, "")}, doseq=True)
+        return f"{self.path}?{encoded}" if encoded else self.path
 
 
 def shell_word(text: str) -> str:
@@ -74,10 +74,10 @@ def as_curl(request: HttpRequest, call: ApiCall) -> str:
 
 def as_python(request: HttpRequest, call: ApiCall) -> str:
     """Return the call for Python, with httpx, which the client needs as well."""
-    sent = f",\n    json={call.body!r}" if call.body is not None else ""
+    json_argument = f",\n    json={call.body!r}" if call.body is not None else ""
     return (
         "import os, httpx\n\n"
         f"answer = httpx.request({call.method!r}, {base_address(request) + call.target!r},\n"
-        f"    headers={{'X-API-KEY': os.environ['{KEY}']}}{sent})\n"
+        f"    headers={{'X-API-KEY': os.environ['{KEY}']}}{json_argument})\n"
         "print(answer.json())"
     )

@@ -34,10 +34,10 @@ class TextMark:
 
 def marks_of(spans: object, extra: object, *, passed: bool | None) -> list[TextMark]:
     """Return an evaluator's marks in the output: labelled ones from `extra`, and the remaining parts of its spans."""
-    named = list(_named(extra if isinstance(extra, Mapping) else {}))
+    claim_marks = list(_named(extra if isinstance(extra, Mapping) else {}))
     tone = "" if passed else "fail"
-    plain = (part for pair in _pairs(spans) for part in _around(pair, named))
-    return [*named, *(TextMark(*part, tone=tone) for part in plain)]
+    plain = (part for pair in _pairs(spans) for part in _around(pair, claim_marks))
+    return [*claim_marks, *(TextMark(*part, tone=tone) for part in plain)]
 
 
 def _around(pair: tuple[int, int], named: Sequence[TextMark]) -> Iterator[tuple[int, int]]:
@@ -65,8 +65,8 @@ def _named(extra: Mapping[str, Any]) -> Iterable[TextMark]:
 
 
 def _rows(extra: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    found = extra.get(name)
-    rows = found if isinstance(found, list) else []
+    entries = extra.get(name)
+    rows = entries if isinstance(entries, list) else []
     return [row for row in rows if isinstance(row, dict) and _is_pair([row.get("start"), row.get("end")])]
 
 
@@ -83,13 +83,13 @@ def marked_text(text: str | None, marks: Sequence[TextMark] = ()) -> SafeString:
     if text is None:
         return element("p", "Not sent.", class_="quiet")
     parts: list[SafeString] = []
-    at, shown = 0, text[:MAX_SHOWN]
+    at, excerpt = 0, text[:MAX_SHOWN]
     for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end))[:MAX_MARKS]:
-        start, end = mark.start, min(mark.end, len(shown))
+        start, end = mark.start, min(mark.end, len(excerpt))
         if at <= start < end:
-            parts += [shown_literally(shown[at:start]), _marked(shown[start:end], mark)]
+            parts += [shown_literally(excerpt[at:start]), _marked(excerpt[start:end], mark)]
             at = end
-    parts.append(shown_literally(shown[at:]))
+    parts.append(shown_literally(excerpt[at:]))
     cut = f"First {MAX_SHOWN:,} of {len(text):,} characters; the API has the rest." if len(text) > MAX_SHOWN else None
     body = element("div", *parts, class_="said", dir="auto")
     return joined_parts([body, element("p", cut, class_="quiet") if cut else None])
@@ -105,12 +105,12 @@ def shown_literally(text: str) -> SafeString:
     if not any(ord(char) in HIDDEN for char in text):
         return joined_parts([text])
     parts: list[SafeString | str] = []
-    begun = 0
+    start = 0
     for at, char in enumerate(text):
         if (name := HIDDEN.get(ord(char))) is not None:
-            parts += [text[begun:at], element("span", name, class_="hidden-char", title="A character that is not seen")]
-            begun = at + 1
-    return joined_parts([*parts, text[begun:]])
+            parts += [text[start:at], element("span", name, class_="hidden-char", title="A character that is not seen")]
+            start = at + 1
+    return joined_parts([*parts, text[start:]])
 
 
 def one_line(text: str | None, length: int = 400) -> str:

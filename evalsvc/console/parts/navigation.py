@@ -92,8 +92,8 @@ def console_context(request: HttpRequest) -> dict[str, Any]:
 
 def theme_of(request: HttpRequest) -> str:
     """Return the person's choice of light or dark; `system` follows the machine's."""
-    chosen = request.COOKIES.get(THEME_COOKIE, "")
-    return chosen if chosen in THEMES else "system"
+    theme = request.COOKIES.get(THEME_COOKIE, "")
+    return theme if theme in THEMES else "system"
 
 
 def navigation_groups(request: HttpRequest) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -63,22 +63,22 @@ class Number:
     @property
     def facts(self) -> list[str]:
         """The details of the number: n, level, coverage and method, or why something is missing."""
-        said = [] if self.n is None else [f"n = {number_text(self.n)}"]
+        facts = [] if self.n is None else [f"n = {number_text(self.n)}"]
         if self.has_interval and self.level is not None:
-            said.append(level_text(self.level) + (f", {self.why_level}" if self.why_level else ""))
+            facts.append(level_text(self.level) + (f", {self.why_level}" if self.why_level else ""))
         if self.has_interval and self.covers:
-            said.append(COVERS.get(self.covers, self.covers.replace("_", " ")))
+            facts.append(COVERS.get(self.covers, self.covers.replace("_", " ")))
         if self.method and self.method != "none":
-            said.append(self.method.replace("_", " "))
-        return [*said, *(part for part in (self.missing, self.left_out, self.aside) if part)]
+            facts.append(self.method.replace("_", " "))
+        return [*facts, *(part for part in (self.missing, self.left_out, self.aside) if part)]
 
 
 def number_of(row: Mapping[str, Any], *, value: str = "value", **more: Any) -> Number:
     """Return the number in an answer of the API: `value` (or `estimate`), `lower`, `upper`, `n`, `level`, `covers`."""
-    known = {
+    fields = {
         name: row[name] for name in ("lower", "upper", "n", "level", "covers", "method") if row.get(name) is not None
     }
-    return Number(row.get(value), **{**known, **more})
+    return Number(row.get(value), **{**fields, **more})
 
 
 def number_markup(number: Number) -> SafeString:
@@ -113,7 +113,7 @@ def interval_bar(number: Number) -> SafeString:
     zero = element("line", class_="zero", x1=x(0.0), x2=x(0.0), y1=1, y2=15) if number.zero else None
     point = element("circle", class_="dot", cx=x(number.value), cy=8, r=4) if number.value is not None else None
     scale = f"on a scale from {number_text(reach.low)} to {number_text(reach.high)}"
-    said = f"{number_text(number.value)}, interval {number.ends_text}, {scale}"
+    label = f"{number_text(number.value)}, interval {number.ends_text}, {scale}"
     return element(
         "svg",
         element("line", class_="scale", x1="0", x2="100%", y1=8, y2=8),
@@ -124,5 +124,5 @@ def interval_bar(number: Number) -> SafeString:
         width=96,
         height=16,
         role="img",
-        aria_label=said,
+        aria_label=label,
     )

@@ -12,11 +12,11 @@ from evalsvc.evaluations.ingest.labels import PREFIX
 
 def scorer_names(account: Account, evaluator_ids: Iterable[str]) -> Mapping[str, str]:
     """Return the names of scorers that differ from their ids. Without labels no query is made."""
-    asked = {criteria_id for text in evaluator_ids if (criteria_id := question_id(text))}
-    if not asked:
+    criteria_ids = {criteria_id for text in evaluator_ids if (criteria_id := question_id(text))}
+    if not criteria_ids:
         return {}
-    found = list_criteria(account=account).filter(pk__in=asked).values_list("pk", "name")
-    return {f"{PREFIX}{id}": f"label: {name}" for id, name in found}
+    names = list_criteria(account=account).filter(pk__in=criteria_ids).values_list("pk", "name")
+    return {f"{PREFIX}{id}": f"label: {name}" for id, name in names}
 
 
 def question_id(evaluator_id: str) -> uuid.UUID | None:

@@ -65,10 +65,10 @@ class PageTable:
 
 def order_of(request: HttpRequest, columns: Sequence[Column], default: str) -> TableOrder:
     """Return the order that the query string requests (`sort=-n`), else the default."""
-    asked = request.GET.get("sort", "")
-    if asked.removeprefix("-") not in {column.key for column in columns if column.key}:
-        asked = default
-    return TableOrder(asked.removeprefix("-"), asked.startswith("-"))
+    sort = request.GET.get("sort", "")
+    if sort.removeprefix("-") not in {column.key for column in columns if column.key}:
+        sort = default
+    return TableOrder(sort.removeprefix("-"), sort.startswith("-"))
 
 
 def heads_of(request: HttpRequest, table: PageTable) -> list[dict[str, object]]:
@@ -97,16 +97,16 @@ def page_number(request: HttpRequest) -> int:
 def numbered_page(request: HttpRequest, rows: QuerySet[RowT], size: int) -> tuple[list[RowT], dict[str, str]]:
     """Return the rows of the requested page, and the URLs of the previous and the next page."""
     start = (page_number(request) - 1) * size
-    found = list(rows[start : start + size + 1])
-    return found[:size], page_links(request, has_more=len(found) > size)
+    page_rows = list(rows[start : start + size + 1])
+    return page_rows[:size], page_links(request, has_more=len(page_rows) > size)
 
 
 def page_links(request: HttpRequest, *, has_more: bool) -> dict[str, str]:
     """Return the addresses of the page before and of the next one; empty where there is none."""
-    here = page_number(request)
+    current = page_number(request)
     return {
-        "previous": address_with(request, page=here - 1 if here > 2 else None) if here > 1 else "",
-        "next": address_with(request, page=here + 1) if has_more else "",
+        "previous": address_with(request, page=current - 1 if current > 2 else None) if current > 1 else "",
+        "next": address_with(request, page=current + 1) if has_more else "",
     }
 
 

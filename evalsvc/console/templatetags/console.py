@@ -51,20 +51,20 @@ def table_tag(context: dict[str, Any], shown: PageTable) -> dict[str, Any]:
 def filters(context: dict[str, Any], fields: Sequence[FormField], button: str = "Apply") -> dict[str, Any]:
     """Render a form that turns its values into the query string; the table's order is retained."""
     request = context["request"]
-    shown = [field for field in fields if field.kind != "hidden"]
-    n_chosen = sum(bool(request.GET.get(field.name)) for field in shown)
-    kept = {"sort": request.GET.get("sort", "")}
-    clear = address_with(request, **{field.name: None for field in shown})
+    visible = [field for field in fields if field.kind != "hidden"]
+    n_chosen = sum(bool(request.GET.get(field.name)) for field in visible)
+    params = {"sort": request.GET.get("sort", "")}
+    clear = address_with(request, **{field.name: None for field in visible})
     return {
         "fields": fields,
         "button": button,
-        "kept": kept,
+        "kept": params,
         "path": request.path,
         "clear": clear,
         "is_narrowed": n_chosen > 0,
         "n_chosen": n_chosen,
-        "is_long": len(shown) > FEW_FIELDS,
-        "is_wrong": any(field.error for field in shown),
+        "is_long": len(visible) > FEW_FIELDS,
+        "is_wrong": any(field.error for field in visible),
     }
 
 
@@ -91,11 +91,11 @@ def empty(title: str, detail: str, command: str = "", href: str = "", link: str 
 def tabs(context: dict[str, Any], name: str, label: str, *entries: str) -> dict[str, Any]:
     """Render tabs: entries are `key=Title`, and the query string selects one (`?name=key`)."""
     pairs = [entry.partition("=")[::2] for entry in entries]
-    chosen = context["request"].GET.get(name) or pairs[0][0]
+    selected = context["request"].GET.get(name) or pairs[0][0]
     return {
         "label": label,
         "items": [
-            (title, address_with(context["request"], **{name: None if i == 0 else key}), key == chosen)
+            (title, address_with(context["request"], **{name: None if i == 0 else key}), key == selected)
             for i, (key, title) in enumerate(pairs)
         ],
     }
@@ -112,8 +112,8 @@ def confirm(
     context: dict[str, Any], action: str, button: str, detail: str, typed: str = "", tone: str = "danger"
 ) -> dict[str, Any]:
     """Show a dangerous act behind a fold: what it does, and where `typed` is given, that text must be typed."""
-    known = {key: context.get(key) for key in ("csrf_token", "membership", "once", "request")}
-    return {**known, "action": action, "button": button, "detail": detail, "typed": typed, "tone": tone}
+    values = {key: context.get(key) for key in ("csrf_token", "membership", "once", "request")}
+    return {**values, "action": action, "button": button, "detail": detail, "typed": typed, "tone": tone}
 
 
 @register.filter

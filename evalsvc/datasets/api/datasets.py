@@ -74,13 +74,13 @@ class UploadView(AccountView):
         """Return the checked fields, the format and the rows of the body."""
         if self.form is None:
             body = body_type(data=request.data)
-            wanted = checked(body)
-            mapping = check_mapping(wanted.get("custom_field_mapping") or {})
-            return wanted, DatasetVersion.Format.JSON, read_examples(body.initial_data["examples"], mapping=mapping)
+            values = checked(body)
+            mapping = check_mapping(values.get("custom_field_mapping") or {})
+            return values, DatasetVersion.Format.JSON, read_examples(body.initial_data["examples"], mapping=mapping)
         files = self.form.uploads("file")
-        wanted = checked(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
-        upload = Upload(files, wanted.get("format"), wanted["split"], read_mapping(wanted.get("custom_field_mapping")))
-        return wanted, *read_upload(upload)
+        values = checked(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
+        upload = Upload(files, values.get("format"), values["split"], read_mapping(values.get("custom_field_mapping")))
+        return values, *read_upload(upload)
 
 
 def read_mapping(text: str | None) -> dict[str, list[str]]:
@@ -108,8 +108,8 @@ class DatasetsView(UploadView):
             return Response(DatasetList(datasets=[]))
         rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])
         newest = newest_versions(account=self.account, datasets=rows)
-        found = [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]
-        return Response(DatasetList(datasets=found))
+        datasets = [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]
+        return Response(DatasetList(datasets=datasets))
 
     @extend_schema(
         operation_id="create_dataset",
@@ -122,11 +122,11 @@ class DatasetsView(UploadView):
 
         One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field.
         """
-        wanted, format, rows = self.read(request, NamedFormIn, NamedExamplesIn)
+        values, format, rows = self.read(request, NamedFormIn, NamedExamplesIn)
         version = services.create_dataset(
             account=self.account,
-            name=wanted["dataset_name"],
-            description=wanted["dataset_description"],
+            name=values["dataset_name"],
+            description=values["dataset_description"],
             rows=rows,
             format=format,
             actor=self.caller.actor,
@@ -152,8 +152,8 @@ class DatasetView(AccountView):
     def patch(self, request: Request, id: uuid.UUID) -> Response:
         """Rename a dataset or describe it anew. Its versions are frozen."""
         dataset = get_dataset(account=self.account, id=id)
-        wanted = checked(PatchIn(data=request.data))
-        services.change_dataset(account=self.account, dataset=dataset, **wanted, actor=self.caller.actor)
+        values = checked(PatchIn(data=request.data))
+        services.change_dataset(account=self.account, dataset=dataset, **values, actor=self.caller.actor)
         return envelope(get_version(account=self.account, dataset_id=id))
 
     @extend_schema(operation_id="delete_dataset", tags=["datasets"], responses={204: None})
@@ -177,8 +177,8 @@ class VersionsView(UploadView):
         """List versions, newest first."""
         query = checked(ListQuery(data=sent(request)))
         rows = list_versions(account=self.account, dataset=get_dataset(account=self.account, id=id))
-        found = rows[query["offset"] : query["offset"] + query["limit"]]
-        return Response(DatasetVersionList(versions=[version_out(row, with_schemas=False) for row in found]))
+        versions = rows[query["offset"] : query["offset"] + query["limit"]]
+        return Response(DatasetVersionList(versions=[version_out(row, with_schemas=False) for row in versions]))
 
     @extend_schema(
         operation_id="create_dataset_version",

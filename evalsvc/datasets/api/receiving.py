@@ -92,12 +92,12 @@ def receive_form(request: HttpRequest) -> Form:
 @contextmanager
 def spooled(stream: object) -> Iterator[tuple[Any, int]]:
     """Copy a body of unknown length to a temporary file; yield the file and its length."""
-    counted = CountedBody(stream, settings.MAX_UPLOAD_BYTES)
+    counted_body = CountedBody(stream, settings.MAX_UPLOAD_BYTES)
     with tempfile.TemporaryFile() as file:
-        while chunk := counted.read():
+        while chunk := counted_body.read():
             file.write(chunk)
         file.seek(0)
-        yield file, counted.n_bytes
+        yield file, counted_body.n_bytes
 
 
 def upload_too_large() -> Problem:

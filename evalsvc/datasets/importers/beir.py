@@ -49,11 +49,11 @@ def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tup
     and text, so that retrieved documents can be matched by id or by text. Judged documents that are not relevant, or
     that are missing from the corpus, are listed in the metadata.
     """
-    judged, queries, corpus = find_files(folder, refusals, split)
+    judgements, queries, corpus = find_files(folder, refusals, split)
     with closing(sqlite3.connect("", isolation_level=None)) as index:
         index.executescript(TABLES)
         index.execute("BEGIN")
-        read_judgements(index, folder.open(judged), refusals, name=judged)
+        read_judgements(index, folder.open(judgements), refusals, name=judgements)
         read_queries(index, folder.open(queries), refusals, name=queries)
         refusals.raise_if_any()
         index.execute("CREATE INDEX by_document ON judgements (document)")
@@ -68,14 +68,16 @@ def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tup
 def find_files(folder: Folder, refusals: Refusals, split: str) -> tuple[str, str, str]:
     """Return the paths of judgements, queries and corpus, the outermost if there are several."""
     names = sorted(folder.names(), key=lambda name: name.count("/"))
-    found = []
-    for wanted in (f"{split}.tsv", QUERIES, CORPUS):
-        name = next((name for name in names if name.rpartition("/")[2] == wanted), None)
+    files = []
+    for wanted_file in (f"{split}.tsv", QUERIES, CORPUS):
+        name = next((name for name in names if name.rpartition("/")[2] == wanted_file), None)
         if name is None:
-            there = ", ".join(name[:60] for name in names[:10]) or "nothing"
-            raise refusals.stop(SourceLocation("/file", "The data set"), f"`{wanted}` is not in it; it holds {there}.")
-        found.append(name)
-    return found[0], found[1], found[2]
+            names_text = ", ".join(name[:60] for name in names[:10]) or "nothing"
+            raise refusals.stop(
+                SourceLocation("/file", "The data set"), f"`{wanted_file}` is not in it; it holds {names_text}."
+            )
+        files.append(name)
+    return files[0], files[1], files[2]
 
 
 def read_judgements(index: sqlite3.Connection, file: Readable, refusals: Refusals, *, name: str) -> None:
@@ -142,10 +144,10 @@ def has_texts(location: SourceLocation, record: Record, refusals: Refusals, *fie
 
 def as_record(index: sqlite3.Connection, query: str, text: str, metadata: Record) -> Record:
     """Put an example together."""
-    judged = index.execute(JUDGED, (query,)).fetchall()
-    relevant = sorted((row for row in judged if row[1] > 0), key=lambda row: -row[1])
-    others = [document for document, relevance, _ in judged if relevance <= 0]
-    missing = [document for document, _, found in judged if found is None]
+    judgements = index.execute(JUDGED, (query,)).fetchall()
+    relevant = sorted((row for row in judgements if row[1] > 0), key=lambda row: -row[1])
+    others = [document for document, relevance, _ in judgements if relevance <= 0]
+    missing = [document for document, _, document_text in judgements if document_text is None]
     return {
         "id": query,
         "input": text,

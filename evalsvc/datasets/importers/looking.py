@@ -28,11 +28,11 @@ def preview_upload(upload: Upload, *, n_shown: int = N_LOOKED_AT) -> UploadPrevi
     format: str | None = None
     rows: list[ExampleRow] = []
     try:
-        format, found = read_upload(upload)
-        rows.extend(islice(found, n_shown))
-        return UploadPreview(format, rows, len(rows) + _counted(found))
-    except Invalid as refused:
-        return UploadPreview(format, rows, None, tuple(refused.errors))
+        format, preview_rows = read_upload(upload)
+        rows.extend(islice(preview_rows, n_shown))
+        return UploadPreview(format, rows, len(rows) + _counted(preview_rows))
+    except Invalid as error:
+        return UploadPreview(format, rows, None, tuple(error.errors))
 
 
 def _counted(rows: Iterable[ExampleRow]) -> int:

@@ -65,8 +65,8 @@ class Names:
 
     def has_any(self, columns: Iterable[str]) -> bool:
         """Return whether one of these columns is a field."""
-        known = {column for own in self.columns.values() for column in own}
-        return not known.isdisjoint(columns)
+        all_columns = {column for names in self.columns.values() for column in names}
+        return not all_columns.isdisjoint(columns)
 
 
 def joined(record: dict[str, Any], columns: Sequence[str], *, as_list: bool = False) -> object:
@@ -85,17 +85,19 @@ def check_mapping(mapping: object) -> dict[str, list[str]]:
     if not isinstance(mapping, dict):
         raise Invalid(FieldError(pointer, "Expected a JSON object that maps fields to columns."))
     errors = []
-    found = {}
-    for field, wanted in mapping.items():
-        columns = [wanted] if isinstance(wanted, str) else wanted
+    mapped = {}
+    for field, column in mapping.items():
+        columns = [column] if isinstance(column, str) else column
         if field not in FIELD_OF and field not in PATRONUS_NAMES:
-            known = ", ".join(COLUMNS)
-            errors.append(FieldError(f"{pointer}/{escape(field)}", f"{field!r} is no field; fields are {known}."))
+            known_columns = ", ".join(COLUMNS)
+            errors.append(
+                FieldError(f"{pointer}/{escape(field)}", f"{field!r} is no field; fields are {known_columns}.")
+            )
         elif not isinstance(columns, list) or not columns or not all(isinstance(c, str) and c for c in columns):
             errors.append(
                 FieldError(f"{pointer}/{escape(field)}", "Expected the name of a column, or a list of names.")
             )
-        found[field] = columns
+        mapped[field] = columns
     if errors:
         raise Invalid(*errors[:10])
-    return found
+    return mapped

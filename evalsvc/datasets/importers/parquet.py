@@ -22,18 +22,18 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLoc
     import pyarrow as pa
     from pyarrow import parquet as pq
 
-    whole = SourceLocation("/file", "The file")
+    file_location = SourceLocation("/file", "The file")
     try:
         table = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
-        header = check_header(whole, list(table.schema_arrow.names), refusals)
+        header = check_header(file_location, list(table.schema_arrow.names), refusals)
         for field in table.schema_arrow:
             if pa.types.is_nested(field.type) and "dictionary<" in str(field.type):
-                raise refusals.stop(whole, f"`{field.name}` nests a dictionary, which is not read.", field.name)
+                raise refusals.stop(file_location, f"`{field.name}` nests a dictionary, which is not read.", field.name)
         number = 0
         for batch in table.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
             if batch.nbytes > MAX_BATCH_BYTES:
                 detail = f"Rows {number + 1} to {number + batch.num_rows} hold more than {MAX_BATCH_BYTES} bytes."
-                raise refusals.stop(whole, detail)
+                raise refusals.stop(file_location, detail)
             for i in range(batch.num_rows):
                 number += 1
                 location = SourceLocation(f"/file/row/{number}", f"Row {number}")
@@ -45,7 +45,7 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLoc
                 yield location, read_cells(location, header, cells, refusals)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as exc:
         reason = str(exc).splitlines()[0] if str(exc) else type(exc).__name__
-        raise refusals.stop(whole, f"Not valid Parquet: {reason.rstrip('.')}.") from None
+        raise refusals.stop(file_location, f"Not valid Parquet: {reason.rstrip('.')}.") from None
 
 
 def plain_value(location: SourceLocation, refusals: Refusals, name: str, value: object) -> object:

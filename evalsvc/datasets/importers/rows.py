@@ -92,27 +92,27 @@ def make_row(
     location: SourceLocation, record: Record, names: Names, refusals: Refusals, *, number: int, text_cells: bool
 ) -> ExampleRow | None:
     """Return the record as a row, or None after adding its errors to `refusals`."""
-    n_before, rest = len(refusals.errors), dict(record)
-    taken = {field: names.take(rest, field) for field in names.columns}
-    names.rename(rest)
-    key = read_row_key(location, refusals, *taken["id"], number=number)
-    column, value = taken["input"]
-    if value is None and any(rest.get(name) is not None for name in OUTPUT_COLUMNS):
+    n_before, remainder = len(refusals.errors), dict(record)
+    values = {field: names.take(remainder, field) for field in names.columns}
+    names.rename(remainder)
+    key = read_row_key(location, refusals, *values["id"], number=number)
+    column, value = values["input"]
+    if value is None and any(remainder.get(name) is not None for name in OUTPUT_COLUMNS):
         value = ""  # clients of Patronus upload outputs to be judged alone
     if value is None:
         missing = "empty" if column in record else "missing"
         refusals.add(location, f"`{column}` is {missing}; every example has an input.", column)
-    contexts = read_passages(location, refusals, *taken["contexts"], text_cells=text_cells)
-    for name in rest.keys() & set(PASSAGE_COLUMNS):
-        rest[name] = read_passages(location, refusals, name, rest[name], text_cells=text_cells)
-    metadata = read_metadata(location, refusals, *taken["metadata"], rest=rest, text_cells=text_cells)
+    contexts = read_passages(location, refusals, *values["contexts"], text_cells=text_cells)
+    for name in remainder.keys() & set(PASSAGE_COLUMNS):
+        remainder[name] = read_passages(location, refusals, name, remainder[name], text_cells=text_cells)
+    metadata = read_metadata(location, refusals, *values["metadata"], rest=remainder, text_cells=text_cells)
     if len(refusals.errors) > n_before:
         return None
-    fields = {"id": key, "input": value, "expected": taken["expected"][1], "contexts": contexts, "metadata": metadata}
+    fields = {"id": key, "input": value, "expected": values["expected"][1], "contexts": contexts, "metadata": metadata}
     canonical = canonical_bytes(location, refusals, fields)
     if canonical is None:
         return None
-    return ExampleRow(key, value, taken["expected"][1], contexts, metadata, canonical)
+    return ExampleRow(key, value, values["expected"][1], contexts, metadata, canonical)
 
 
 def read_row_key(location: SourceLocation, refusals: Refusals, column: str, value: object, *, number: int) -> str:

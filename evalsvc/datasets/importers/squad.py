@@ -121,21 +121,21 @@ def questions(
     location: SourceLocation, title: str | None, paragraph: Any, refusals: Refusals
 ) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield the examples of one paragraph."""
-    context, asked = paragraph.get("context"), paragraph.get("qas")
+    context, questions_raw = paragraph.get("context"), paragraph.get("qas")
     if not isinstance(context, str):
         refusals.add(location, "`context` must be a text.", "context")
         return
-    if not isinstance(asked, list):
+    if not isinstance(questions_raw, list):
         refusals.add(location, "`qas` must be a list of questions.", "qas")
         return
-    for i, question in enumerate(asked):
-        here = SourceLocation(f"{location.pointer}/qas/{i}", f"{location.words}, question {i + 1}")
+    for i, question in enumerate(questions_raw):
+        question_location = SourceLocation(f"{location.pointer}/qas/{i}", f"{location.words}, question {i + 1}")
         if not isinstance(question, dict):
-            refusals.add(here, "Expected an object.")
-        elif (answers := accepted_answers(here, question, refusals)) is not None:
+            refusals.add(question_location, "Expected an object.")
+        elif (answers := accepted_answers(question_location, question, refusals)) is not None:
             metadata = {"title": title, "is_impossible": question.get("is_impossible")}
             yield (
-                here,
+                question_location,
                 {
                     "id": question.get("id"),
                     "input": question.get("question"),
@@ -154,7 +154,7 @@ def accepted_answers(location: SourceLocation, question: Record, refusals: Refus
     if not isinstance(answers, list):
         refusals.add(location, "`answers` must be a list.", "answers")
         return None
-    found: dict[tuple[str, int | None], Record] = {}
+    by_text: dict[tuple[str, int | None], Record] = {}
     for i, answer in enumerate(answers):
         text = answer.get("text") if isinstance(answer, dict) else None
         if not isinstance(text, str):
@@ -162,5 +162,5 @@ def accepted_answers(location: SourceLocation, question: Record, refusals: Refus
             return None
         start = answer.get("answer_start")
         start = start if type(start) is int and start >= 0 else None
-        found[text, start] = {"text": text} | ({} if start is None else {"start": start})
-    return list(found.values()) or [{"text": ""}]
+        by_text[text, start] = {"text": text} | ({} if start is None else {"start": start})
+    return list(by_text.values()) or [{"text": ""}]

@@ -43,6 +43,6 @@ class EvaluationBatchView(AccountView):
         body = read_body(request)
         rows = read_score_batch(self.account.pk, body)
         self.warn_of(keys_of(body), ScoreBatchBody.__struct_fields__, rows.warnings)
-        kept, unplaced = keep_scores(account=self.account, scores=rows.scores)
+        evaluations, unplaced = keep_scores(account=self.account, scores=rows.scores)
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in kept], errors=errors))
+        return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in evaluations], errors=errors))

@@ -34,13 +34,13 @@ class EvaluateBatchView(AccountView):
         that was cut off goes on where it stood, and no sample is done twice.
         """
         body = read_body(request)
-        sent = read_batch(body, request.META.get("CONTENT_TYPE", ""))
+        batch = read_batch(body, request.META.get("CONTENT_TYPE", ""))
         claim = self._claim_rows(request)
-        n_kept = claim.n_kept(len(sent.samples)) if claim else 0
-        caller, n_allowed = counted_for(self.caller, len(sent.samples) - n_kept)
+        n_kept = claim.n_kept(len(batch.samples)) if claim else 0
+        caller, n_allowed = counted_for(self.caller, len(batch.samples) - n_kept)
         request.user = caller  # type: ignore[assignment]  # the headers of the answer tell what is left
-        asked = AskedBatch(
-            sent=sent,
+        batch_request = AskedBatch(
+            sent=batch,
             caller=caller,
             prefer=read_prefer(request.META.get("HTTP_PREFER", "")),
             is_retry=retries_of(request),
@@ -48,7 +48,7 @@ class EvaluateBatchView(AccountView):
             n_allowed=n_allowed,
             is_streamed=NDJSON in request.META.get("HTTP_ACCEPT", "").lower(),
         )
-        return self._answer(asked, is_replayed=bool(n_kept))
+        return self._answer(batch_request, is_replayed=bool(n_kept))
 
     def _answer(self, asked: AskedBatch, *, is_replayed: bool) -> HttpResponseBase:
         rows = Batch(asked, enqueue_lanes).rows()

@@ -70,12 +70,12 @@ class EvaluationsView(AccountView):
 
         Goes on for at most 20 seconds: with `done` false, send the same request again.
         """
-        wanted = dict(checked(DeleteIn(data=sent_once(request))))
-        batch_size = wanted.pop("batch_size") or DEFAULT_BATCH
-        if not wanted:
+        filters = dict(checked(DeleteIn(data=sent_once(request))))
+        batch_size = filters.pop("batch_size") or DEFAULT_BATCH
+        if not filters:
             names = ", ".join(f"`{name}`" for name in COLUMNS)
             raise Invalid(FieldError("", f"Send at least one of {names}."), code="filter_required")
         deleted = delete_evaluations(
-            account=self.account, filters=wanted, batch_size=batch_size, actor=self.caller.actor
+            account=self.account, filters=filters, batch_size=batch_size, actor=self.caller.actor
         )
         return Response(DeletedEvaluations(n_deleted=deleted.n, done=deleted.done))

@@ -36,8 +36,8 @@ class EvaluateView(AccountView):
         """
         body = read_body(request)
         prefer = read_prefer(request.META.get("HTTP_PREFER", ""))
-        asked = Asked(read_call(body), fingerprint(self.account.pk, body), prefer, retries_of(request))
-        answer = evaluate(self.caller, asked, claim=self.claim, enqueue=enqueue_lane)
+        evaluate_request = Asked(read_call(body), fingerprint(self.account.pk, body), prefer, retries_of(request))
+        answer = evaluate(self.caller, evaluate_request, claim=self.claim, enqueue=enqueue_lane)
         # It is settled: with this answer, or with the work that is still pending.
         self.claim = None
         return to_response(answer)
@@ -62,5 +62,5 @@ class StoredEvaluateView(AccountView):
         `Prefer: wait=N` waits for what is pending. With capture `none` all is gone an hour after the last verdict.
         """
         prefer = read_prefer(request.META.get("HTTP_PREFER", ""), waits=False).waiting_only()
-        stored = waiting.await_stored(account_id=self.account.pk, request_id=id, seconds=prefer.seconds)
-        return to_response(answer_stored(stored, prefer))
+        stored_request = waiting.await_stored(account_id=self.account.pk, request_id=id, seconds=prefer.seconds)
+        return to_response(answer_stored(stored_request, prefer))

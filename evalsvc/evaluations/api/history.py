@@ -90,14 +90,14 @@ class HistoryView(AccountView):
         `include_experiments`. The points are those of the same scope.
         """
         query = sent(request)
-        wanted = checked(HistoryIn(data={name: value for name, value in query.items() if not is_asked(name)}))
+        query_values = checked(HistoryIn(data={name: value for name, value in query.items() if not is_asked(name)}))
         ask = read_query({name: value for name, value in query.items() if is_asked(name)})
-        evaluator_id, profile_name, run = self._resolve(wanted["evaluator"], wanted.get("profile"))
+        evaluator_id, profile_name, run = self._resolve(query_values["evaluator"], query_values.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
         window = scope_window(self.account.pk, ask, pointer="")
         rows = list_history(account=self.account, **names, window=window)
         of = f"history:{self.account.pk}:{evaluator_id}:{profile_name}:{sorted(window.items())}"
-        points, cursor = page(rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=of)
+        points, cursor = page(rows, limit=query_values["limit"], cursor=query_values.get("cursor"), of=of)
         history = read_asked(self.account.pk, (evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
         answer["confidence_interval"] = shapes.interval_shape(
@@ -106,13 +106,13 @@ class HistoryView(AccountView):
         if not answer["n_total"]:
             answer |= self._elsewhere(evaluator_id, profile_name, ask)
         lines = thresholds_of(account=self.account, profile_name=profile_name, run=run, rows=points)
-        shown = points_out(self.account.pk, points, lines)
-        return Response(history_shapes.History(**answer, points=shown, next_cursor=cursor))
+        point_rows = points_out(self.account.pk, points, lines)
+        return Response(history_shapes.History(**answer, points=point_rows, next_cursor=cursor))
 
     def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalAsk) -> dict[str, Any]:
         """Return hints for an empty history: other profiles with scores, and a similar app name for an unknown app."""
-        found = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
-        answer: dict[str, Any] = {"other_profiles": [name for name in found if name != profile_name]}
+        profiles = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
+        answer: dict[str, Any] = {"other_profiles": [name for name in profiles if name != profile_name]}
         if ask.scope is None or ask.scope[0] != "app":
             return answer
         name, names = ask.scope[1], list_apps(account=self.account).values_list("name", flat=True)
@@ -139,8 +139,8 @@ class HistoryView(AccountView):
     def _profile_wanted(self, evaluator: str) -> str:
         """Return the message for an evaluator without a default profile, with the profiles that have scores."""
         evaluator_id = resolve_evaluator(self.account.pk, self.caller.admission.epoch, evaluator)[0]
-        found = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
-        those = f"with scores: {', '.join(found)}" if found else "none has scores yet"
+        profiles = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
+        those = f"with scores: {', '.join(profiles)}" if profiles else "none has scores yet"
         return f"Evaluator {evaluator!r} needs a `profile`; {those}."
 
 

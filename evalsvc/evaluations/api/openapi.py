@@ -92,8 +92,8 @@ INTERVAL_ASK = {
 def newest_spellings(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of a body with each field of a sample once: older names are accepted, and not published."""
     every = {spelling for spellings in SPELLINGS.values() for spelling in spellings}
-    kept = {name: schema for name, schema in properties.items() if name not in every}
-    return {spellings[0]: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items()} | kept
+    newest = {name: schema for name, schema in properties.items() if name not in every}
+    return {spellings[0]: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items()} | newest
 
 
 def inlined(part: object, components: Mapping[str, object]) -> Any:

@@ -82,9 +82,9 @@ class ResultBatchView(AccountView):
         body = read_body(request)
         rows = read_results(self.account.pk, body, since=self._since(request))
         self.warn_of(keys_of(body), ResultBatch.__struct_fields__, rows.warnings)
-        kept, unplaced = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
+        evaluations, unplaced = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        return Response(EvaluationResults(evaluation_results=[result_out(row) for row in kept], errors=errors))
+        return Response(EvaluationResults(evaluation_results=[result_out(row) for row in evaluations], errors=errors))
 
     def _since(self, request: Request) -> int:
         """Return the lowest id of a request that this call may repeat."""
@@ -182,17 +182,17 @@ class ResultSearchView(AccountView):
         A page ends early where the inputs are long; `next_cursor` tells whether there is more.
         """
         serializer = ResultSearchIn(data=request.data)
-        wanted = self.lenient(serializer)
-        order = wanted.get("order") or "-created_at"
-        named = [id for id in (wanted.get("experiment_id"),) if id is not None]
-        self.warn_of((), (), elsewhere(self.account.pk, named, "/experiment_id"))
-        found = search_results(
+        query = self.lenient(serializer)
+        order = query.get("order") or "-created_at"
+        experiment_ids = [id for id in (query.get("experiment_id"),) if id is not None]
+        self.warn_of((), (), elsewhere(self.account.pk, experiment_ids, "/experiment_id"))
+        results = search_results(
             account=self.account,
-            condition=result_condition(self.account, wanted),
+            condition=result_condition(self.account, query),
             order=order if order[0] in "+-" else f"+{order}",
-            limit=DEFAULT_LIMIT if wanted["limit"] is None else wanted["limit"],
-            cursor=wanted.get("cursor"),
-            offset=wanted.get("offset") or 0,
+            limit=DEFAULT_LIMIT if query["limit"] is None else query["limit"],
+            cursor=query.get("cursor"),
+            offset=query.get("offset") or 0,
         )
-        rows = [result_out(row, inputs) for row, inputs in found.rows]
-        return Response(EvaluationResultPage(results=rows, next_cursor=found.next_cursor))
+        rows = [result_out(row, inputs) for row, inputs in results.rows]
+        return Response(EvaluationResultPage(results=rows, next_cursor=results.next_cursor))

@@ -78,22 +78,22 @@ class EvaluationSearchView(AccountView):
         A filter names `field`, `operation` and `value`, or nests others in `and_` and `or_`.
         """
         serializer = SearchIn(data=request.data)
-        wanted = self.lenient(serializer)
+        query = self.lenient(serializer)
         filters = serializer.initial_data.get("filters") or []
-        wanted_rows = evaluation_condition(filters) & _older_filters(wanted)
-        planned = elsewhere(self.account.pk, experiments_in(filters), "/filters")
-        self.warn_of((), (), [*unread_members(filters), *planned])
-        found = search_evaluations(
+        wanted_rows = evaluation_condition(filters) & _older_filters(query)
+        plans = elsewhere(self.account.pk, experiments_in(filters), "/filters")
+        self.warn_of((), (), [*unread_members(filters), *plans])
+        evaluations = search_evaluations(
             account=self.account,
             condition=wanted_rows,
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
-            offset=wanted.get("offset") or 0,
+            limit=query["limit"],
+            cursor=query.get("cursor"),
+            offset=query.get("offset") or 0,
         )
-        requests = requests_of(account=self.account, request_ids=[row.request_id for row in found.rows])
+        requests = requests_of(account=self.account, request_ids=[row.request_id for row in evaluations.rows])
         # What is deleted meanwhile is left out.
-        rows = [evaluation_out(row, requests[row.request_id]) for row in found.rows if row.request_id in requests]
-        return Response(EvaluationPage(evaluations=rows, next_cursor=found.next_cursor))
+        rows = [evaluation_out(row, requests[row.request_id]) for row in evaluations.rows if row.request_id in requests]
+        return Response(EvaluationPage(evaluations=rows, next_cursor=evaluations.next_cursor))
 
 
 def _older_filters(wanted: Mapping[str, Any]) -> Q:

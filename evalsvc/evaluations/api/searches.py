@@ -85,15 +85,15 @@ class SavedSearchesView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List the searches that the account shares, newest first, a page at a time."""
-        asked, now = checked(SavedSearchesQuery(data=sent(request))), timezone.now()
-        found, cursor = page(
+        query, now = checked(SavedSearchesQuery(data=sent(request))), timezone.now()
+        searches, cursor = page(
             list_searches(account=self.account),
-            limit=asked["limit"],
-            cursor=asked.get("cursor"),
+            limit=query["limit"],
+            cursor=query.get("cursor"),
             of=f"saved-searches:{self.account.pk}",
         )
         return Response(
-            SavedSearchPage(saved_searches=[saved_search_out(row, now) for row in found], next_cursor=cursor)
+            SavedSearchPage(saved_searches=[saved_search_out(row, now) for row in searches], next_cursor=cursor)
         )
 
     @extend_schema(

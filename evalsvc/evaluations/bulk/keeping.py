@@ -52,18 +52,18 @@ class Keeper:
 
         If the database refuses them together, each is stored separately, so that one does not affect the others.
         """
-        wanted = [row for row in rows if row.planned is not None and not row.is_settled]
-        for row in wanted:
+        unsettled = [row for row in rows if row.planned is not None and not row.is_settled]
+        for row in unsettled:
             _choose_entries(row, keep_always=keep_always, tells_pending=tells_pending)
-        if not wanted:
+        if not unsettled:
             return
         try:
-            self._undoing(wanted)
+            self._undoing(unsettled)
         except DatabaseError as exc:
-            if len(wanted) == 1 or not is_undone(exc):
+            if len(unsettled) == 1 or not is_undone(exc):
                 raise
-            log.warning("batch of %d samples refused, storing each separately: %s", len(wanted), type(exc).__name__)
-            self._each_alone(wanted)
+            log.warning("batch of %d samples refused, storing each separately: %s", len(unsettled), type(exc).__name__)
+            self._each_alone(unsettled)
 
     def _each_alone(self, rows: Sequence[BatchRow]) -> None:
         for row in rows:
@@ -104,47 +104,47 @@ class Keeper:
         if any(signs):
             with connections[current_role()].cursor() as cursor:
                 EQUAL_CALLS.take_all(cursor, [digest for digest, sign in zip(digests, signs, strict=True) if sign])
-        asked = [
+        candidates = [
             (digest, len(_of(row).accepted.entries), sign)
             for row, digest, sign in zip(rows, digests, signs, strict=True)
         ]
         first: dict[int, BatchRow] = {}
-        for row, digest, sign, found in zip(
+        for row, digest, sign, repeat in zip(
             rows,
             digests,
             signs,
-            find_many_retried(account_id=self.account_id, asked=asked, now=timezone.now()),
+            find_many_retried(account_id=self.account_id, asked=candidates, now=timezone.now()),
             strict=True,
         ):
             if sign and digest in first:
                 row.twin = first[digest]
-            elif found is not None:
-                row.earlier_id = found.request_id
+            elif repeat is not None:
+                row.earlier_id = repeat.request_id
                 row.reopened = (
-                    reopen(account_id=self.account_id, request_id=found.request_id) if found.try_again else []
+                    reopen(account_id=self.account_id, request_id=repeat.request_id) if repeat.try_again else []
                 )
             first.setdefault(digest, row)
 
     def _capture(self, rows: Sequence[BatchRow]) -> None:
         scoped = self._read_scoped(rows)
         captures = [row for row in rows if _of(row).kept]
-        written = _written([self._capture_of(row, scoped) for row in captures])
-        found = {row.index: captured.histories for row, captured in zip(captures, written, strict=True)}
-        for row, captured in zip(captures, written, strict=True):
+        captures_made = _written([self._capture_of(row, scoped) for row in captures])
+        histories = {row.index: captured.histories for row, captured in zip(captures, captures_made, strict=True)}
+        for row, captured in zip(captures, captures_made, strict=True):
             _take_ids(_of(row), captured)
-        self._read_plain([row for row in rows if row.index not in found], scoped, found)
+        self._read_plain([row for row in rows if row.index not in histories], scoped, histories)
         intervals: dict[tuple[Pair, str, str], dict[str, Any] | None] = {}
         for row in rows:
-            _add_intervals(_of(row), scoped.get(row.index) or found[row.index], intervals)
+            _add_intervals(_of(row), scoped.get(row.index) or histories[row.index], intervals)
 
     def _capture_of(self, row: BatchRow, scoped: dict[int, list[HistorySnapshot | None]]) -> Capture:
-        planned = _of(row)
-        pairs = history_pairs(planned)
+        plan = _of(row)
+        pairs = history_pairs(plan)
         return Capture(
             self.account_id,
-            dump_jsonb(request_row(planned.accepted, planned.asked.fingerprint)),
-            dump_jsonb([evaluation_row(planned.accepted.call, entry) for entry in planned.kept]),
-            len(planned.kept),
+            dump_jsonb(request_row(plan.accepted, plan.asked.fingerprint)),
+            dump_jsonb([evaluation_row(plan.accepted.call, entry) for entry in plan.kept]),
+            len(plan.kept),
             [None] * len(pairs) if row.index in scoped else pairs,
             self.epoch,
             float(settings.LEASE_SECONDS),
@@ -156,15 +156,15 @@ class Keeper:
         for row in rows:
             if (window := _of(row).window) is not None:
                 groups.setdefault(dump_jsonb(window), []).append(row)
-        found: dict[int, list[HistorySnapshot | None]] = {}
+        histories: dict[int, list[HistorySnapshot | None]] = {}
         for same in groups.values():
             window = _of(same[0]).window
             pairs = list(dict.fromkeys(pair for row in same for pair in history_pairs(_of(row)) if pair))
             assert window is not None  # noqa: S101  they are grouped by it
             read = dict(zip(pairs, store.read_scoped(self.account_id, pairs, window), strict=True))
             for row in same:
-                found[row.index] = [read[pair] if pair else None for pair in history_pairs(_of(row))]
-        return found
+                histories[row.index] = [read[pair] if pair else None for pair in history_pairs(_of(row))]
+        return histories
 
     def _read_plain(
         self,
@@ -173,10 +173,10 @@ class Keeper:
         found: dict[int, list[HistorySnapshot | None]],
     ) -> None:
         """Add the histories of samples that leave nothing behind, in one message."""
-        wanted = {row.index: [] if row.index in scoped else history_pairs(_of(row)) for row in rows}
-        pairs = list(dict.fromkeys(pair for some in wanted.values() for pair in some if pair))
+        pairs_by_row = {row.index: [] if row.index in scoped else history_pairs(_of(row)) for row in rows}
+        pairs = list(dict.fromkeys(pair for some in pairs_by_row.values() for pair in some if pair))
         read = dict(zip(pairs, store.read_histories(self.account_id, pairs, epoch=self.epoch), strict=True))
-        for index, some in wanted.items():
+        for index, some in pairs_by_row.items():
             found[index] = [read[pair] if pair else None for pair in some]
 
 
@@ -195,9 +195,9 @@ def history_pairs(planned: Planned) -> list[Pair | None]:
 
 
 def _choose_entries(row: BatchRow, *, keep_always: bool, tells_pending: bool) -> None:
-    planned = _of(row)
-    planned.accepted.is_answered_pending = tells_pending and bool(planned.accepted.pending_lanes)
-    planned.kept = accept.entries_to_store(planned.accepted, keep_always=keep_always)
+    plan = _of(row)
+    plan.accepted.is_answered_pending = tells_pending and bool(plan.accepted.pending_lanes)
+    plan.kept = accept.entries_to_store(plan.accepted, keep_always=keep_always)
 
 
 def _written(captures: Sequence[Capture]) -> list[Captured]:

@@ -47,15 +47,15 @@ class Planner:
 
     def plan(self, row: BatchRow, body: bytes) -> None:
         """Read a sample, resolve its evaluators and score what is inline; raise a Problem for what cannot be read."""
-        asked = Asked(read_call(body), fingerprint(self.account_id, body), self.prefer, self.is_retry)
+        evaluate_request = Asked(read_call(body), fingerprint(self.account_id, body), self.prefer, self.is_retry)
         row.n_bytes = len(body)
-        entries = accept.plan_evaluations(account_id=self.account_id, epoch=self.epoch, call=asked.call)
+        entries = accept.plan_evaluations(account_id=self.account_id, epoch=self.epoch, call=evaluate_request.call)
         accept.refuse_unrunnable(self.account_id, self.epoch, entries)
-        call = accept.named(asked.call)
+        call = accept.named(evaluate_request.call)
         side, window = self._beside(call, entries)
         placement = self._place(call)
         self._score(call, entries)
-        row.planned = Planned(asked, Accepted(self.account_id, call, placement, entries), side, window)
+        row.planned = Planned(evaluate_request, Accepted(self.account_id, call, placement, entries), side, window)
 
     def _score(self, call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
         began = time.monotonic()

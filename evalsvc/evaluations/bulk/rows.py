@@ -81,9 +81,9 @@ class BatchRow:
     def settle(self) -> bool:
         """Answer the row if every verdict is available; return whether it was answered."""
         if self.planned is not None and self.earlier_id is None:
-            accepted = self.planned.accepted
-            if not accepted.pending_lanes:
-                self.answer = answer_accepted(accepted, self.planned.asked.prefer)
+            accepted_call = self.planned.accepted
+            if not accepted_call.pending_lanes:
+                self.answer = answer_accepted(accepted_call, self.planned.asked.prefer)
         return self.answer is not None
 
     def settle_stored(self, stored: StoredRequest | None, *, is_over: bool) -> bool:
@@ -101,20 +101,20 @@ class BatchRow:
     def give_up(self, age_seconds: float) -> None:
         """Answer with what there is, and where the rest is fetched."""
         if self.planned is not None and self.earlier_id is None:
-            found = answer_accepted(self.planned.accepted, self.planned.asked.prefer, age_seconds=age_seconds)
-            self.answer = replace(found, status=ACCEPTED)
+            answer = answer_accepted(self.planned.accepted, self.planned.asked.prefer, age_seconds=age_seconds)
+            self.answer = replace(answer, status=ACCEPTED)
 
     def to_keep(self) -> KeptRow:
         """Return what a repeated request is answered from."""
         if self.answer is None:
             return KeptRow(None, None, self.request_id)
         if self.stored is not None:
-            kept = kept_of_stored(self.stored, self.answer)
-            return KeptRow(kept.status, kept.body, self.request_id).without_long_body()
+            stored_answer = kept_of_stored(self.stored, self.answer)
+            return KeptRow(stored_answer.status, stored_answer.body, self.request_id).without_long_body()
         assert self.planned is not None  # noqa: S101  it has answered
-        accepted = self.planned.accepted
-        row = KeptRow(self.answer.status, kept_of_accepted(accepted, self.answer).body, self.request_id)
-        return row.without_long_body() if accepted.call.capture == "all" else row
+        accepted_call = self.planned.accepted
+        row = KeptRow(self.answer.status, kept_of_accepted(accepted_call, self.answer).body, self.request_id)
+        return row.without_long_body() if accepted_call.call.capture == "all" else row
 
     def take_kept(self, kept: KeptRow) -> None:
         """Be answered as before, or by the request that the sample became."""

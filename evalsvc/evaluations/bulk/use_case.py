@@ -116,12 +116,12 @@ class Batch:
         began, weight, part = time.monotonic(), 0, list[BatchRow]()
         last = min(self._at + ROWS_AT_ONCE, len(self._asked.sent.samples))
         claim = self._asked.claim
-        kept = claim.kept(range(self._at, last)) if claim and self._refusal is None else {}
+        stored_rows = claim.kept(range(self._at, last)) if claim and self._refusal is None else {}
         for index in range(self._at, last):
             row = BatchRow(index)
             part.append(row)
-            if index in kept:
-                row.take_kept(kept[index])
+            if index in stored_rows:
+                row.take_kept(stored_rows[index])
             else:
                 self._begin(row)
             weight += row.weight
@@ -170,9 +170,13 @@ class Batch:
         self._settle_stored(repeated, is_over=False)
 
     def _settle_stored(self, rows: list[BatchRow], *, is_over: bool) -> None:
-        found = read_stored_many(self._account_id, [row.earlier_id for row in rows if row.earlier_id is not None])
-        done = [row for row in rows if row.settle_stored(found.get(row.earlier_id or 0), is_over=is_over)]
-        self._keep_answers(row for row in done if row.stored is not None and row.stored.is_finished)
+        stored_requests = read_stored_many(
+            self._account_id, [row.earlier_id for row in rows if row.earlier_id is not None]
+        )
+        settled_rows = [
+            row for row in rows if row.settle_stored(stored_requests.get(row.earlier_id or 0), is_over=is_over)
+        ]
+        self._keep_answers(row for row in settled_rows if row.stored is not None and row.stored.is_finished)
 
     def _tell_workers(self, part: list[BatchRow]) -> None:
         """Tell of what is pending, once for each lane."""
@@ -192,27 +196,27 @@ class Batch:
 
     def _receive(self, verdicts: Iterable[Mapping[str, Any]]) -> None:
         """Take in what workers have found, and answer what is complete by it."""
-        done, stored = list[BatchRow](), list[BatchRow]()
+        settled_rows, stored_rows = list[BatchRow](), list[BatchRow]()
         for verdict in verdicts:
             for row in self._awaited.get(verdict[REQUEST], ()):
                 if row.is_settled:
                     continue
                 if row.earlier_id is not None:
-                    stored.append(row)
+                    stored_rows.append(row)
                 elif row.planned is not None:
                     fill_in(row.planned.accepted, verdict)
                     if row.settle():
-                        done.append(row)
-        self._keep_answers(done)
-        if stored:
-            self._settle_stored(list(dict.fromkeys(stored)), is_over=False)
+                        settled_rows.append(row)
+        self._keep_answers(settled_rows)
+        if stored_rows:
+            self._settle_stored(list(dict.fromkeys(stored_rows)), is_over=False)
 
     def _keep_answers(self, rows: Iterable[BatchRow]) -> None:
-        claim, kept = self._asked.claim, {row.index: row.to_keep() for row in rows}
-        if claim is None or not kept:
+        claim, answers = self._asked.claim, {row.index: row.to_keep() for row in rows}
+        if claim is None or not answers:
             return
         with account_scope(self._account_id):
-            claim.keep(kept)
+            claim.keep(answers)
         self._renewed_at = time.monotonic()
 
     def _await(self) -> Iterator[bytes]:
@@ -251,12 +255,12 @@ class Batch:
 
     def _give_up(self, age_seconds: float) -> None:
         """Answer pending rows with what is available, and record that the client will repeat these calls."""
-        left = [row for row in self._rows if row.is_pending]
-        self._settle_stored([row for row in left if row.earlier_id is not None], is_over=True)
-        for row in left:
+        pending = [row for row in self._rows if row.is_pending]
+        self._settle_stored([row for row in pending if row.earlier_id is not None], is_over=True)
+        for row in pending:
             row.give_up(age_seconds)
-        if left and not self._asked.prefer.respond_async:
-            stamp_many_pending_answered(self._account_id, [row.request_id or 0 for row in left])
+        if pending and not self._asked.prefer.respond_async:
+            stamp_many_pending_answered(self._account_id, [row.request_id or 0 for row in pending])
             expect_repeats(self._account_id, seconds=RETRY_WINDOW_SECONDS)
 
     def _ready(self) -> Iterator[bytes]:

@@ -62,8 +62,8 @@ class BatchPlace:
     def arrivals(self) -> Iterator[list[Mapping[str, Any]]]:
         """Yield verdicts as they come, and nothing now and then, until time is up or the place is needed."""
         deadline = time.monotonic() + self._seconds
-        while self.take() and (left := deadline - time.monotonic()) > 0:
-            verdicts = self._waiter.take(min(left, LOOK_SECONDS))
+        while self.take() and (remaining := deadline - time.monotonic()) > 0:
+            verdicts = self._waiter.take(min(remaining, LOOK_SECONDS))
             if not verdicts and self._waiter.released is None:
                 # A reply can be lost when Redis restarts; a verdict cannot.
                 waiting.look_for_all(self._waiter.account_id)

@@ -105,10 +105,10 @@ def check_bounds(connection: BaseDatabaseWrapper) -> None:
         cursor.execute(FIRST_END)
         (end,) = cursor.fetchone()
         for table, key in TABLES.items():
-            both = f" AND request_id < {end}" if table == "evaluations_evaluation" else ""
+            request_bound = f" AND request_id < {end}" if table == "evaluations_evaluation" else ""
             cursor.execute(
                 f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {BOUND},"  # nosec B608  names are ours
-                f" ADD CONSTRAINT {BOUND} CHECK ({key} < {end}{both}) NOT VALID"
+                f" ADD CONSTRAINT {BOUND} CHECK ({key} < {end}{request_bound}) NOT VALID"
             )
             cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {BOUND}")
 

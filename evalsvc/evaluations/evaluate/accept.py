@@ -46,7 +46,10 @@ INLINE_SECONDS = 2.0
 
 def plan_evaluations(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[PlannedEvaluation]:
     """Resolve each evaluator and decide where it runs. One that cannot run gets its verdict here."""
-    entries = [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
+    entries = [
+        _plan_one(account_id, epoch, call.sample, i, evaluator_request)
+        for i, evaluator_request in enumerate(call.wanted)
+    ]
     _mark_repeats(entries)
     if call.config is not None:
         _refuse_unknown_config(account_id, call, entries)
@@ -55,12 +58,12 @@ def plan_evaluations(*, account_id: int, epoch: str | None, call: EvaluateCall) 
 
 def _mark_repeats(entries: list[PlannedEvaluation]) -> None:
     """Mark entries that repeat an earlier one: a history counts an output once, however often it is judged."""
-    seen: set[tuple[str, str]] = set()
+    seen_pairs: set[tuple[str, str]] = set()
     for entry in entries:
         if (run := entry.resolved) is not None:
             pair = (run.evaluator_id, run.profile.name)
-            entry.is_repeat = pair in seen
-            seen.add(pair)
+            entry.is_repeat = pair in seen_pairs
+            seen_pairs.add(pair)
 
 
 def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
@@ -143,15 +146,15 @@ def accept(
     # Before anything is written, because this refuses a scope that does not exist.
     side, window = beside(account_id, call, entries)
     score_inline(account_id, call, entries)
-    accepted = Accepted(account_id, call, place_call(account_id, call, epoch), entries)
-    accepted.is_answered_pending = tells_pending and bool(accepted.pending_lanes)
-    kept = entries_to_store(accepted, keep_always=keep_always)
-    histories = _store(accepted, kept, fingerprint, epoch, window)
+    accepted_call = Accepted(account_id, call, place_call(account_id, call, epoch), entries)
+    accepted_call.is_answered_pending = tells_pending and bool(accepted_call.pending_lanes)
+    stored_entries = entries_to_store(accepted_call, keep_always=keep_always)
+    histories = _store(accepted_call, stored_entries, fingerprint, epoch, window)
     for entry, history in zip(entries, histories, strict=True):
         if (run := entry.resolved) is not None:
             entry.interval = answer_interval(call.interval, run.family, history)
             entry.experiment_interval = side.interval_of(run.evaluator_id, run.profile.name) if side else None
-    return accepted
+    return accepted_call
 
 
 def beside(
@@ -225,9 +228,9 @@ def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[PlannedEv
     A request with `capture` = `all` also stores its unresolved entries, so that stored results match the submitted
     list.
     """
-    kept = [entry for entry in accepted.entries if is_kept(accepted.call, entry)]
-    everything = keep_always or accepted.pending_lanes or (kept and accepted.call.capture == "all")
-    return accepted.entries if everything else kept
+    captured_entries = [entry for entry in accepted.entries if is_kept(accepted.call, entry)]
+    everything = keep_always or accepted.pending_lanes or (captured_entries and accepted.call.capture == "all")
+    return accepted.entries if everything else captured_entries
 
 
 def place_call(account_id: int, call: EvaluateCall, epoch: str | None) -> Placement:

@@ -91,21 +91,21 @@ def capture(
 
     Within a transaction of the caller's, or another role, it is written by itself.
     """
-    wanted = Capture(
+    item = Capture(
         account_id, dump_jsonb(request), dump_jsonb(evaluations), len(evaluations), pairs, epoch, float(lease_seconds)
     )
-    if wanted.is_small and current_role() == APP and not connection.in_atomic_block:
-        return captures.ask(wanted)
-    return capture_alone(wanted)
+    if item.is_small and current_role() == APP and not connection.in_atomic_block:
+        return captures.ask(item)
+    return capture_alone(item)
 
 
 def capture_alone(wanted: Capture, *, waits: bool = True) -> Captured:
     """Write one request in a call of its own; unless `waits` is true, a lock conflict raises an error."""
-    known = remembered(wanted.account_id, wanted.epoch, wanted.pairs)
+    cached_histories = remembered(wanted.account_id, wanted.epoch, wanted.pairs)
     values = [wanted.account_id, wanted.request, wanted.evaluations, wanted.lease_seconds, *split(wanted.pairs)]
-    values += [[history.snapshot if history else None for history in known], waits]
+    values += [[history.snapshot if history else None for history in cached_histories], waits]
     request_id, created_at, evaluation_ids, *histories = call_function(CAPTURE, values)
-    up_to_date = brought_up_to_date(wanted.account_id, wanted.epoch, wanted.pairs, known, histories)
+    up_to_date = brought_up_to_date(wanted.account_id, wanted.epoch, wanted.pairs, cached_histories, histories)
     return Captured(request_id, created_at, evaluation_ids, up_to_date)
 
 
@@ -125,17 +125,17 @@ def capture_together(wanted: Sequence[Capture]) -> list[Captured]:
 def _capture_batch(wanted: Sequence[Capture]) -> list[Captured]:
     """Write requests in the order of their accounts."""
     reads = list(dict.fromkeys(read for item in wanted for read in item.reads))
-    known = [remembered(account_id, epoch, [pair])[0] for account_id, epoch, pair in reads]
+    cached_histories = [remembered(account_id, epoch, [pair])[0] for account_id, epoch, pair in reads]
     values = [
         f"[{','.join(item.as_json() for item in wanted)}]",
         [account_id for account_id, _, _ in reads],
         *split([pair for _, _, pair in reads]),
-        [history.snapshot if history else None for history in known],
+        [history.snapshot if history else None for history in cached_histories],
     ]
     request_ids, created_at, evaluation_ids, *row = call_function(CAPTURE_BATCH, values)
     histories = {
         (account_id, epoch, pair): brought_up_to_date(account_id, epoch, [pair], [old], [[part[i]] for part in row])[0]
-        for i, ((account_id, epoch, pair), old) in enumerate(zip(reads, known, strict=True))
+        for i, ((account_id, epoch, pair), old) in enumerate(zip(reads, cached_histories, strict=True))
     }
     ids = iter(evaluation_ids)
     return [

@@ -156,16 +156,16 @@ class Group(Generic[Item, Answer]):
         try:
             others = self._gather()
             answers = self._work.together([own.item, *(other.item for other in others)])
-            told = self._told(len(others) + 1, answers)
+            outcomes = self._told(len(others) + 1, answers)
         except BaseException as exc:
             self._pass_on()
             for other in others:
                 other.tell(Failed(exc))
             raise
         self._pass_on()
-        for other, what in zip(others, told[1:], strict=True):
+        for other, what in zip(others, outcomes[1:], strict=True):
             other.tell(what)
-        return told[0]
+        return outcomes[0]
 
     @staticmethod
     def _told(n: int, answers: Sequence[Answer] | None) -> list[Done[Answer] | Order]:

@@ -67,11 +67,11 @@ class Waiter:
                 door.go_aside(visit)
         self._arrived.wait(max(0.0, seconds))
         with self._lock:
-            taken, self._verdicts = self._verdicts, []
+            verdicts, self._verdicts = self._verdicts, []
             self._go_on()
             if self.released is None:
                 self._arrived.clear()
-        return taken
+        return verdicts
 
     def _wake(self) -> None:
         self._arrived.set()
@@ -166,9 +166,9 @@ class ReplyBox:
 
 
 def _replies_in(item: bytes) -> list[dict[str, Any]]:
-    found = orjson.loads(item)
+    payload = orjson.loads(item)
     # Workers of earlier versions push each reply by itself.
-    return found if isinstance(found, list) else [found]
+    return payload if isinstance(payload, list) else [payload]
 
 
 _boxes: dict[int, ReplyBox] = {}
@@ -214,9 +214,9 @@ def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, object]]], *, addr
                 pipe.smembers(listeners_key(request_id))
             if address:
                 _push(pipe, address, replies)
-            found = pipe.execute()[: len(replies)]
+            listener_sets = pipe.execute()[: len(replies)]
             at: dict[str, list[dict[str, Any]]] = defaultdict(list)
-            for reply, members in zip(replies, found, strict=True):
+            for reply, members in zip(replies, listener_sets, strict=True):
                 for listener in {member.decode() for member in members} - {address}:
                     at[listener].append(reply)
             for listener, some_replies in at.items():

@@ -128,8 +128,8 @@ def find_many_retried(
     values = [[call[0] for call in asked], [call[1] for call in asked], [call[2] for call in asked], account_id, oldest]
     with connection.wrap_database_errors:
         rows = raw_connection().execute(FIND_MANY, values, prepare=True).fetchall()
-    found = {place: RepeatOf(request_id, try_again) for place, request_id, try_again in rows}
-    return [found.get(place) for place in range(1, len(asked) + 1)]
+    repeats = {place: RepeatOf(request_id, try_again) for place, request_id, try_again in rows}
+    return [repeats.get(place) for place in range(1, len(asked) + 1)]
 
 
 def reopen(*, account_id: int, request_id: int) -> list[str]:

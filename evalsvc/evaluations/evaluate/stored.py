@@ -48,10 +48,10 @@ class Columns:
 
     def read(self, model: type[ModelT], values: tuple[object, ...]) -> ModelT:
         """Make an instance of its values."""
-        made = list(values)
+        row_values = list(values)
         for i, field in self._decoded:
-            made[i] = field.from_db_value(made[i], None, connections[current_role()])
-        return model.from_db(current_role(), self._attnames, made)
+            row_values[i] = field.from_db_value(row_values[i], None, connections[current_role()])
+        return model.from_db(current_role(), self._attnames, row_values)
 
 
 _request, _evaluation = Columns(EvaluationRequest, "s.request"), Columns(Evaluation, "s.evaluation")
@@ -84,13 +84,13 @@ def read_stored_many(account_id: int, request_ids: Sequence[int]) -> dict[int, S
         return {}
     with connection.wrap_database_errors:
         rows = raw_connection().execute(STORED_MANY, [list(request_ids), account_id], prepare=True).fetchall()
-    n, found = len(_request), dict[int, StoredRequest]()
+    n, requests_by_id = len(_request), dict[int, StoredRequest]()
     for row in rows:
         request = _request.read(EvaluationRequest, row[:n])
-        stored = found.setdefault(request.id, StoredRequest(request, []))
+        stored_request = requests_by_id.setdefault(request.id, StoredRequest(request, []))
         if row[n] is not None:
-            stored.evaluations.append(_evaluation.read(Evaluation, row[n:]))
-    return found
+            stored_request.evaluations.append(_evaluation.read(Evaluation, row[n:]))
+    return requests_by_id
 
 
 def stamp_many_pending_answered(account_id: int, request_ids: Sequence[int]) -> None:
@@ -126,18 +126,18 @@ def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, l
     """Return the verdicts that requests have so far, as a worker's replies would carry them; none for those without."""
     with account_scope(account_id):
         rows = Evaluation.objects.filter(account_id=account_id, **of_requests(request_ids))
-        found: dict[int, list[dict[str, Any]]] = {}
+        verdicts_by_request: dict[int, list[dict[str, Any]]] = {}
         for row in rows.exclude(status=Evaluation.Status.PENDING).values("request_id", "position", *VERDICT):
-            found.setdefault(row.pop("request_id"), []).append(row)
-        return found
+            verdicts_by_request.setdefault(row.pop("request_id"), []).append(row)
+        return verdicts_by_request
 
 
 def get_stored(*, account_id: int, request_id: int) -> StoredRequest:
     """Return a stored request; NotFound for missing, foreign and purged."""
-    found = read_stored(account_id, request_id)
-    if found is None:
+    parts = read_stored(account_id, request_id)
+    if parts is None:
         raise NotFound
-    return StoredRequest(*found)
+    return StoredRequest(*parts)
 
 
 def facts_of_stored(stored: StoredRequest) -> tuple[RequestFacts, list[EntryFacts]]:
@@ -155,10 +155,12 @@ def facts_of_stored(stored: StoredRequest) -> tuple[RequestFacts, list[EntryFact
 
 def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs: Pairs) -> None:
     """Compute the intervals that a stored request specified, over the history before it."""
-    asked = request.extras or {}
-    ask, side = stored_ask(request.strategy, asked.get("interval")), None
+    extras = request.extras or {}
+    ask, side = stored_ask(request.strategy, extras.get("interval")), None
     with suppress(UnknownConfig):
-        side = find_side(account_id=request.account_id, experiment_id=request.experiment_id, config=asked.get("config"))
+        side = find_side(
+            account_id=request.account_id, experiment_id=request.experiment_id, config=extras.get("config")
+        )
     if side is None and ask.is_plain:
         histories = store.read_histories(request.account_id, pairs, before=request.id)
     else:

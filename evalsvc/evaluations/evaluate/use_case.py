@@ -80,11 +80,11 @@ def evaluate(caller: Asker, asked: Asked, *, claim: Claim | None, enqueue: Enque
         if earlier is None:
             if evidence is RetryEvidence.HEADER and leaves_rows(asked, entries):
                 note_retry(account_id, asked.fingerprint)
-            answer, accepted = _accept(caller, asked, entries, claim)
+            answer, accepted_call = _accept(caller, asked, entries, claim)
         else:
             reopened = reopen(account_id=account_id, request_id=earlier.request_id) if earlier.try_again else []
     if earlier is None:
-        return answer or _work(accepted, asked.prefer, claim, enqueue)
+        return answer or _work(accepted_call, asked.prefer, claim, enqueue)
     for lane in reopened:
         enqueue(earlier.request_id, lane, reply_to=None)
     return answer_again(account_id, earlier.request_id, asked.prefer)
@@ -92,11 +92,11 @@ def evaluate(caller: Asker, asked: Asked, *, claim: Claim | None, enqueue: Enque
 
 def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAnswer:
     """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
-    stored = waiting.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
-    if not stored.is_finished and not prefer.respond_async:
+    stored_request = waiting.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
+    if not stored_request.is_finished and not prefer.respond_async:
         stamp_pending_answered(account_id, request_id)
         expect_repeats(account_id, seconds=RETRY_WINDOW_SECONDS)
-    return answer_stored(stored, prefer)
+    return answer_stored(stored_request, prefer)
 
 
 def retry_evidence(asked: Asked, entries: list[PlannedEvaluation]) -> RetryEvidence | None:
@@ -161,7 +161,7 @@ def _accept(
     """
     prefer, account_id = asked.prefer, caller.account.pk
     with account_scope(account_id) if claim else nullcontext():
-        accepted = accept.accept(
+        accepted_call = accept.accept(
             account_id=account_id,
             epoch=caller.admission.epoch,
             call=asked.call,
@@ -170,14 +170,14 @@ def _accept(
             keep_always=prefer.respond_async,
             tells_pending=not prefer.respond_async and not waiting.may_wait(account_id, prefer.seconds),
         )
-        if not accepted.pending_lanes and not prefer.respond_async:
-            answer = answer_accepted(accepted, prefer)
+        if not accepted_call.pending_lanes and not prefer.respond_async:
+            answer = answer_accepted(accepted_call, prefer)
             if claim:
-                _keep_answer(claim, accepted, answer)
-            return answer, accepted
+                _keep_answer(claim, accepted_call, answer)
+            return answer, accepted_call
         if claim:
-            mark_accepted(claim, _stored_id(accepted))
-    return None, accepted
+            mark_accepted(claim, _stored_id(accepted_call))
+    return None, accepted_call
 
 
 def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
@@ -199,8 +199,8 @@ def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqu
 
 
 def _keep_answer(claim: Claim, accepted: Accepted, answer: WrittenAnswer) -> None:
-    kept = kept_of_accepted(accepted, answer)
-    finish_claim(claim, kept, resource_id=accepted.request_id, is_rebuilt=accepted.call.capture == "all")
+    redacted_answer = kept_of_accepted(accepted, answer)
+    finish_claim(claim, redacted_answer, resource_id=accepted.request_id, is_rebuilt=accepted.call.capture == "all")
 
 
 def _await(accepted: Accepted, seconds: float, enqueue: Enqueue) -> None:

@@ -39,10 +39,10 @@ Pace: TypeAlias = tuple[int, bool]
 
 def places_for(n_threads: int) -> int:
     """Return how many of a process' threads may wait: always fewer than there are."""
-    wanted = max(n_threads * 3 // 4, n_threads - ENOUGH_THREADS)
+    n_places = max(n_threads * 3 // 4, n_threads - ENOUGH_THREADS)
     if settings.MAX_WAITERS is not None:
-        wanted = settings.MAX_WAITERS
-    return max(0, min(wanted, n_threads - 1))
+        n_places = settings.MAX_WAITERS
+    return max(0, min(n_places, n_threads - 1))
 
 
 room = WaitingRoom(places_for(64))
@@ -95,13 +95,13 @@ def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
 
 def await_stored(*, account_id: int, request_id: int, seconds: float) -> StoredRequest:
     """Return a stored request when it is complete, or in its current state if time runs out or no place is free."""
-    stored = get_stored(account_id=account_id, request_id=request_id)
-    if stored.is_finished:
-        return stored
+    stored_request = get_stored(account_id=account_id, request_id=request_id)
+    if stored_request.is_finished:
+        return stored_request
     connection.close()
     with place_for(account_id, request_id, seconds) as waiter:
-        if waiter is None or not _await_more(stored, waiter, seconds):
-            return stored
+        if waiter is None or not _await_more(stored_request, waiter, seconds):
+            return stored_request
     return get_stored(account_id=account_id, request_id=request_id)
 
 
@@ -134,8 +134,8 @@ def _receive(
 ) -> bool:
     """Receive verdicts until `receive` returns true, time is up or the place is needed; return whether all arrived."""
     look_seconds = max(LOOK_SECONDS, min(LONGEST_LOOK_SECONDS, 2 * (_usual_seconds.get(pace) or 0.0)))
-    while waiter.released is None and (left := deadline - time.monotonic()) > 0:
-        verdicts = waiter.take(min(left, look_seconds))
+    while waiter.released is None and (remaining := deadline - time.monotonic()) > 0:
+        verdicts = waiter.take(min(remaining, look_seconds))
         if not verdicts and waiter.released is None:
             # The work might have been enqueued again by a process that does not know this address.
             is_announced = is_announced or reply_box().announce(request_id)
@@ -175,8 +175,8 @@ def _learn(pace: Pace, seconds: float, all_came: bool) -> None:
 
 def pending_retry_after(account_id: int, *, asks_judge: bool, age_seconds: float) -> int:
     """Return how many seconds to wait before polling again: until the usual finish, then less and less often."""
-    learnt = _usual_seconds.get((account_id, asks_judge))
-    usual = 1.0 if learnt is None else learnt
+    usual_seconds = _usual_seconds.get((account_id, asks_judge))
+    usual = 1.0 if usual_seconds is None else usual_seconds
     pause = usual - age_seconds if age_seconds < usual else age_seconds / 2
     # Upwards: who comes a moment too early has come for nothing, and comes again.
     return max(1, min(LONGEST_PAUSE_SECONDS, math.ceil(pause)))

@@ -123,11 +123,11 @@ def _inserted(old: HistorySnapshot, ids: bytes, scores: bytes, facts: bytes) -> 
     transaction ids and may look new for ever.
     """
     new = dict(zip(_ints(ids), zip(_floats(scores), _facts(facts), strict=True), strict=True))
-    known, oldest, n_top = old.ids, min(new), 0
-    while n_top < len(known) and known[n_top] >= oldest:
+    old_ids, oldest, n_top = old.ids, min(new), 0
+    while n_top < len(old_ids) and old_ids[n_top] >= oldest:
         n_top += 1
-    told = zip(_floats(old.score_bytes)[:n_top], _facts(old.fact_bytes)[:n_top], strict=True)
-    new |= zip(known[:n_top], told, strict=True)
+    old_values = zip(_floats(old.score_bytes)[:n_top], _facts(old.fact_bytes)[:n_top], strict=True)
+    new |= zip(old_ids[:n_top], old_values, strict=True)
     order = sorted(new, reverse=True)
     rows = [new[id] for id in order]
     return (

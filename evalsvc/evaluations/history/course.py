@@ -84,11 +84,11 @@ def course_of(
     def stretch(first: int, end: int) -> HistoryStretch:
         values = window.values[n - end : n - first]
         numbers = numbers_of(ask, of, family, replace(window, values=values))
-        known = shown_ends(numbers)
+        bounds = shown_ends(numbers)
         oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
         times = moment_of(oldest), moment_of(newest)
         return HistoryStretch(
-            first + 1, end, *times, float(values.mean()), known["lower"], known["upper"], oldest, newest,
+            first + 1, end, *times, float(values.mean()), bounds["lower"], bounds["upper"], oldest, newest,
             is_degenerate=numbers["degenerate"],
         )  # fmt: skip
 

@@ -87,10 +87,10 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None) 
     n_no_verdict = 0
     if of == "pass":
         verdicts = facts & 3
-        judged = verdicts > 0
-        n_no_verdict = int(judged.size - np.count_nonzero(judged))
-        facts, ids = facts[judged], ids[judged]
-        values = verdicts[judged] - 1.0
+        has_verdict = verdicts > 0
+        n_no_verdict = int(has_verdict.size - np.count_nonzero(has_verdict))
+        facts, ids = facts[has_verdict], ids[has_verdict]
+        values = verdicts[has_verdict] - 1.0
     return Window(values, ids, facts >> 2, n_no_verdict)
 
 
@@ -102,15 +102,15 @@ def numbers_of(ask: IntervalAsk, of: str, family: Family | None, window: Window)
     # Only resampling needs a seed, and making one reads the whole history.
     seed = zlib.crc32(window.values.tobytes()) if history_rule(ask.strategy).draws else 0
     try:
-        found = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
+        interval = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
     except StrategyNotApplicable as exc:
         return _without_numbers(
             len(window.values), f"{exc} Ask for it with `of`: `pass`." if of == "score" else str(exc)
         )
-    numbers: dict[str, Any] = {name: getattr(found, name) for name in FIELDS}
-    numbers["advice"] = dataclasses.asdict(found.advice) if found.advice else None
+    numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
+    numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
     what = "scores with a verdict" if window.n_no_verdict else "captured scores"
-    numbers["reason"] = f"At least 2 {what} are needed." if found.n < 2 else None
+    numbers["reason"] = f"At least 2 {what} are needed." if interval.n < 2 else None
     return numbers
 
 
@@ -138,18 +138,18 @@ def sources_of(window: Window) -> dict[str, dict[str, object]]:
 
 def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mapping[str, int] | None]:
     """Add what is doubtful about the window: parts that differ, and verdicts by different revisions of the profile."""
-    found, since = list(warnings), None
+    warning_codes, since = list(warnings), None
     if window.verdicts is not None:
-        return found, None
+        return warning_codes, None
     chance = mixed_sources(window.values, window.marks & 3)
     if chance is not None and chance < MIXED:
-        found.append("mixed_sources")
+        warning_codes.append("mixed_sources")
     revisions = window.marks >> 2
-    known = revisions[revisions > 0]
-    if known.size and (newest := int(known.max())) != int(known.min()):
-        found.append("mixed_revisions")
+    known_revisions = revisions[revisions > 0]
+    if known_revisions.size and (newest := int(known_revisions.max())) != int(known_revisions.min()):
+        warning_codes.append("mixed_revisions")
         since = {"revision": newest}
-    return found, since
+    return warning_codes, since
 
 
 def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
@@ -161,24 +161,24 @@ def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> 
     steady = window.verdicts is not None and not window.verdicts.may_have_moved(REACH)
     if window.values.size < LEAST or steady or not _may_have_moved(window.values):
         return None
-    found = drift_of(window.values[::-1])
-    if found is None:
+    drift = drift_of(window.values[::-1])
+    if drift is None:
         return None
-    n_since = window.values.size - found.changed_at
+    n_since = window.values.size - drift.changed_at
     numbers = numbers_of(ask, of, family, replace(window, values=window.values[:n_since]))
-    told = {name: numbers[name] for name in ("median", "n")} | shown_ends(numbers)
+    summary = {name: numbers[name] for name in ("median", "n")} | shown_ends(numbers)
     moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
-    return {"changed_at": moment.isoformat(), "before": found.before, "after": found.after, **told}
+    return {"changed_at": moment.isoformat(), "before": drift.before, "after": drift.after, **summary}
 
 
 def captured_of(window: Window) -> Window:
     """Return a window without the outputs of experiments."""
     if window.verdicts is not None:
         return window if window.verdicts.source != EXPERIMENT else Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
-    kept = (window.marks & 3) != EXPERIMENT
-    if kept.all():
+    mask = (window.marks & 3) != EXPERIMENT
+    if mask.all():
         return window
-    return replace(window, values=window.values[kept], ids=window.ids[kept], marks=window.marks[kept])
+    return replace(window, values=window.values[mask], ids=window.ids[mask], marks=window.marks[mask])
 
 
 def _may_have_moved(values: Any) -> bool:
@@ -188,8 +188,8 @@ def _may_have_moved(values: Any) -> bool:
     sums = np.abs(np.cumsum(apart))
     split = int(sums[:-1].argmax()) + 1
     furthest = float(sums[split - 1])
-    rest = float(apart @ apart) - furthest**2 * n / (split * (n - split))
-    return rest <= 0.0 or furthest >= REACH * math.sqrt(rest / (n - 2) * n)
+    residual = float(apart @ apart) - furthest**2 * n / (split * (n - split))
+    return residual <= 0.0 or furthest >= REACH * math.sqrt(residual / (n - 2) * n)
 
 
 def _without_numbers(n: int, reason: str) -> dict[str, Any]:

@@ -25,14 +25,14 @@ PLANNED = (
 
 def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> list[KeyWarning]:
     """Return a warning for each planned experiment that a search names: its scores are results, not evaluations."""
-    wanted = bigints(sorted(set(experiment_ids)))
-    if wanted == "{}":
+    id_array = bigints(sorted(set(experiment_ids)))
+    if id_array == "{}":
         return []
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(PLANNED, [account_id, wanted])
-        planned = [id for (id,) in cursor.fetchall()]
+        cursor.execute(PLANNED, [account_id, id_array])
+        planned_ids = [id for (id,) in cursor.fetchall()]
     detail = "Experiment {0} has a plan; the scores of its outputs are at /v1/experiments/{0}/results."
-    return [KeyWarning(pointer=pointer, detail=detail.format(id), did_you_mean=[]) for id in planned]
+    return [KeyWarning(pointer=pointer, detail=detail.format(id), did_you_mean=[]) for id in planned_ids]
 
 
 def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
@@ -51,9 +51,9 @@ def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, 
 
 
 def _example_keys(account_id: int, output_ids: Iterable[int]) -> dict[int, str]:
-    wanted = bigints(output_ids)
-    if wanted == "{}":
+    id_array = bigints(output_ids)
+    if id_array == "{}":
         return {}
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(EXAMPLES, [account_id, wanted])
+        cursor.execute(EXAMPLES, [account_id, id_array])
         return dict(cursor.fetchall())

@@ -68,12 +68,12 @@ def _limits(n: int, reach: float) -> tuple[tuple[int, int, float], ...]:
     A shift at k takes n/(k(n - k)) of its squared distance from what the deviation is of: least where the block is
     nearest to an end.
     """
-    found = []
+    blocks = []
     for first in range(0, n, _BLOCK):
         last = min(first + _BLOCK, n)
         nearest_end = max(1, min(first, n - last))
-        found.append((first, last, reach / math.sqrt(1.0 + reach**2 * n / (nearest_end * max(1, n - nearest_end)))))
-    return tuple(found)
+        blocks.append((first, last, reach / math.sqrt(1.0 + reach**2 * n / (nearest_end * max(1, n - nearest_end)))))
+    return tuple(blocks)
 
 
 def verdicts_of(facts: bytes) -> Verdicts | None:

@@ -37,8 +37,8 @@ def within(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScor
     rows = rows.filter(**{lookups[name]: value for name, value in window.items() if name in lookups})
     for key, value in window.get("tags", {}).items():
         digest = Func(F("account_id"), Value(key), Value(value), function="tag_digest", output_field=BigIntegerField())
-        tagged = EvaluationTag.objects.filter(account_id=OuterRef("account_id"), evaluation_id=OuterRef("source_id"))
-        rows = rows.filter(Exists(tagged.filter(digest=digest)))
+        tag_rows = EvaluationTag.objects.filter(account_id=OuterRef("account_id"), evaluation_id=OuterRef("source_id"))
+        rows = rows.filter(Exists(tag_rows.filter(digest=digest)))
     return rows
 
 
@@ -47,12 +47,12 @@ def history_summary(
 ) -> dict[str, float | int | None]:
     """Return n, mean and pass rate of the newest scores of a history, and how many `rows` there are in all."""
     scores = history.scores[:most].tolist()
-    judged = [verdict == 2 for verdict in (history.facts[:most] & 3).tolist() if verdict]
+    passes = [verdict == 2 for verdict in (history.facts[:most] & 3).tolist() if verdict]
     return {
         "n": len(scores),
         "n_total": rows.count() if len(scores) == (most or HISTORY_LENGTH) else len(scores),
         "mean": sum(scores) / len(scores) if scores else None,
-        "pass_rate": sum(judged) / len(judged) if judged else None,
+        "pass_rate": sum(passes) / len(passes) if passes else None,
     }
 
 
@@ -61,10 +61,14 @@ def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:
     rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id).order_by("profile_name")
     names = rows.values_list("profile_name", flat=True)
     # From one name to the next: a history may have a million rows.
-    found = list(names[:1])
-    while found and len(found) < MAX_PROFILES and (more := list(names.filter(profile_name__gt=found[-1])[:1])):
-        found += more
-    return found
+    profiles = list(names[:1])
+    while (
+        profiles
+        and len(profiles) < MAX_PROFILES
+        and (next_names := list(names.filter(profile_name__gt=profiles[-1])[:1]))
+    ):
+        profiles += next_names
+    return profiles
 
 
 NAMES = """

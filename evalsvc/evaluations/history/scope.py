@@ -32,18 +32,18 @@ def _place(account_id: int, kind: str, value: Any, *, pointer: str) -> Window:
     if kind in ("app", "tags"):
         return {kind: value}
     with account_scope(account_id):
-        found = _project(account_id, value) if kind == "project" else _experiment(account_id, value)
-    if found is None:
+        place_id = _project(account_id, value) if kind == "project" else _experiment(account_id, value)
+    if place_id is None:
         raise Invalid(FieldError(f"{pointer}/{kind}", f"No such {kind}."))
-    return {kind: found}
+    return {kind: place_id}
 
 
 def _project(account_id: int, value: str) -> str | None:
     """Find a project by its id or name; a name that reads like an id is an id."""
     id = read_uuid(value)
     by = Q(id=id) if id else Q(name=value)
-    found = Project.objects.filter(by, account_id=account_id).values_list("id", flat=True).first()
-    return str(found) if found else None
+    project_id = Project.objects.filter(by, account_id=account_id).values_list("id", flat=True).first()
+    return str(project_id) if project_id else None
 
 
 def _experiment(account_id: int, value: str) -> int | None:

@@ -22,13 +22,18 @@ def read_histories(
     """
     if not any(pairs):
         return [None] * len(pairs)
-    known = remembered(account_id, epoch if before is None else None, pairs)
-    values = [account_id, *split(pairs), [history.snapshot if history else None for history in known], before]
+    cached_histories = remembered(account_id, epoch if before is None else None, pairs)
+    values = [
+        account_id,
+        *split(pairs),
+        [history.snapshot if history else None for history in cached_histories],
+        before,
+    ]
     row = call_function(
         "SELECT ids, scores, facts, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
         values,
     )
-    return brought_up_to_date(account_id, epoch if before is None else None, pairs, known, row)
+    return brought_up_to_date(account_id, epoch if before is None else None, pairs, cached_histories, row)
 
 
 def read_scoped(

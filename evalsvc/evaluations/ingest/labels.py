@@ -106,10 +106,12 @@ def _label_before(account: Account, label: Label) -> Evaluation | None:
     )
     if label.log_id is not None:
         return rows.filter(log_id=label.log_id).first()
-    wanted = label_fingerprint(account.pk, label.criteria_id, label.resource_type, label.reference)
-    requests = EvaluationRequest.objects.filter(account=account, fingerprint=wanted).values_list("id", flat=True)
-    found = (rows.filter(**of_request(id)).first() for id in requests)
-    return next((row for row in found if row is not None), None)
+    expected_fingerprint = label_fingerprint(account.pk, label.criteria_id, label.resource_type, label.reference)
+    requests = EvaluationRequest.objects.filter(account=account, fingerprint=expected_fingerprint).values_list(
+        "id", flat=True
+    )
+    candidates = (rows.filter(**of_request(id)).first() for id in requests)
+    return next((row for row in candidates if row is not None), None)
 
 
 def _place_of(account: Account, label: Label) -> dict[str, Any]:

@@ -138,22 +138,22 @@ def read_rows(
 
     Keys that are not in `known` are ignored with a warning, in invalid rows too: a misspelt key might be the cause.
     """
-    unread = RowKeys(known)
+    row_keys = RowKeys(known)
     good: list[ClientScore] = []
     errors: list[RowError] = []
     for index, raw in enumerate(raws):
         at = f"/{name}/{index}"
         try:
-            found = read(index, bytes(raw))
+            outcome = read(index, bytes(raw))
         except Problem as problem:
-            found = problem.errors or (FieldError("", problem.detail),)
-        if isinstance(found, ClientScore):
-            good.append(found)
+            outcome = problem.errors or (FieldError("", problem.detail),)
+        if isinstance(outcome, ClientScore):
+            good.append(outcome)
         else:
-            errors += [RowError(index=index, pointer=at + error.pointer, detail=error.detail) for error in found]
+            errors += [RowError(index=index, pointer=at + error.pointer, detail=error.detail) for error in outcome]
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            unread.note(keys_of(bytes(raw)), at)
-    return Rows(good, errors, unread.warnings)
+            row_keys.note(keys_of(bytes(raw)), at)
+    return Rows(good, errors, row_keys.warnings)
 
 
 def external_id(name: str) -> str:

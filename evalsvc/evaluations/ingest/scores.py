@@ -29,19 +29,19 @@ def keep_scores(
     """
     with account_scope(account.pk):
         take_turns(account.pk)
-        placed, errors = _placed(account, scores, name)
-        ids = keep_client_scores(account.pk, placed) if placed else []
+        placed_scores, errors = _placed(account, scores, name)
+        ids = keep_client_scores(account.pk, placed_scores) if placed_scores else []
         rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
     return [rows[id] for id in ids], errors
 
 
 def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple[list[ClientScore], list[RowError]]:
     """Add to each score where it belongs; a batch has a few placements, each looked up once."""
-    known = _placements(account, list(dict.fromkeys(score.placement for score in scores))[:MAX_PLACEMENTS])
+    placements = _placements(account, list(dict.fromkeys(score.placement for score in scores))[:MAX_PLACEMENTS])
     good: list[ClientScore] = []
     errors: list[RowError] = []
     for score in scores:
-        placement = known.get(score.placement, TOO_MANY)
+        placement = placements.get(score.placement, TOO_MANY)
         if isinstance(placement, Placement):
             names = ("project_id", "app", "experiment_id")
             score.request.update({name: getattr(placement, name) for name in names})
@@ -61,12 +61,14 @@ def _placements(
     account: Account, asked: Sequence[PlacementRequest]
 ) -> dict[PlacementRequest, Placement | list[tuple[str, str]]]:
     """Find each placement, or what is wrong with it; new names are made in the order in which calls make theirs."""
-    found = {request: _placement(account, request) for request in sorted(asked, key=lambda one: one.project_name or "")}
+    placements = {
+        request: _placement(account, request) for request in sorted(asked, key=lambda one: one.project_name or "")
+    }
     for app in sorted(
-        {placement.app for placement in found.values() if isinstance(placement, Placement) and placement.app}
+        {placement.app for placement in placements.values() if isinstance(placement, Placement) and placement.app}
     ):
         remember_app(account.pk, app)
-    return found
+    return placements
 
 
 def _placement(account: Account, asked: PlacementRequest) -> Placement | list[tuple[str, str]]:
@@ -109,7 +111,7 @@ def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[i
     ]
     sql = "SELECT row_position, evaluation_id FROM keep_client_evaluations(%s, %s::jsonb)"
     with connection.wrap_database_errors:
-        found = dict(
+        ids_by_position = dict(
             raw_connection().execute(sql, [account_id, dump_jsonb(rows)], prepare=True, binary=True).fetchall()
         )
-    return [found[first[score.fingerprint]] for score in scores]
+    return [ids_by_position[first[score.fingerprint]] for score in scores]

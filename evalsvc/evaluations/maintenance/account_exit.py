@@ -63,8 +63,8 @@ def delete_from(account_id: int, first: int | None, *, is_known: bool = True) ->
         cursor.execute(NOW)
         (until,) = cursor.fetchone()
         cursor.execute(KNOWN, [account_id])
-        known = cursor.fetchone()
-    following: int = first if first is not None else (known and known[0]) or EARLIEST_MS << 22
+        row = cursor.fetchone()
+    following: int = first if first is not None else (row and row[0]) or EARLIEST_MS << 22
     while following < until:
         n, following = in_transaction(_slice, account_id, following, until, is_known)
         yield n
@@ -87,12 +87,12 @@ def delete_scores(account_id: int) -> Iterator[int]:
 
 def in_transaction(work: Callable[..., T], *values: object) -> T:
     """Call work(cursor, *values) in a transaction; retry after a deadlock."""
-    for left in reversed(range(TRIES)):
+    for remaining_tries in reversed(range(TRIES)):
         try:
             with transaction.atomic(using=SYSTEM), connections[SYSTEM].cursor() as cursor:
                 return work(cursor, *values)
         except OperationalError as exc:
-            if getattr(exc.__cause__, "sqlstate", None) != DEADLOCK or not left:
+            if getattr(exc.__cause__, "sqlstate", None) != DEADLOCK or not remaining_tries:
                 raise
             time.sleep(PAUSE_SECONDS)
     raise AssertionError("the last try returns or raises")

@@ -117,26 +117,31 @@ def delete_evaluations(
     """
     if not filters:
         raise ValueError("a bulk delete goes by at least one filter")
-    ends_at, n, told = clock() + TIME_SECONDS, 0, {name: str(value) for name, value in filters.items()}
+    ends_at, n, audit_details = clock() + TIME_SECONDS, 0, {name: str(value) for name, value in filters.items()}
     with account_scope(account.pk):
         conditions, values = _compared(filters)
     for which in (PENDING, CAPTURED):
         last: _Found | None = None
         while True:
             with account_scope(account.pk):
-                found = _next(account, f"{which} AND {conditions}", values, batch_size, last)
-                ids, requests = [row.id for row in found], [row.request_id for row in found]
+                batch = _next(account, f"{which} AND {conditions}", values, batch_size, last)
+                ids, requests = [row.id for row in batch], [row.request_id for row in batch]
                 n_gone = _delete(account, ids, requests, lock_first=which == CAPTURED)
                 if n_gone:
                     record_audit(
-                        account=account, actor=actor, action="evaluations.deleted", target="many", n=n_gone, **told
+                        account=account,
+                        actor=actor,
+                        action="evaluations.deleted",
+                        target="many",
+                        n=n_gone,
+                        **audit_details,
                     )
             n += n_gone
-            if len(found) < batch_size:
+            if len(batch) < batch_size:
                 break
             if clock() >= ends_at:
                 return EvaluationDeletion(n, done=False)
-            last = found[-1]
+            last = batch[-1]
     return EvaluationDeletion(n, done=True)
 
 
@@ -145,10 +150,12 @@ def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, A
     conditions, values = [], dict[str, Any](filters)
     for name, column in ((name, COLUMNS[name]) for name in filters):
         if column in INDIRECT:
-            by, found = looked_up(column, [values[name]])
+            by, lookup_values = looked_up(column, [values[name]])
             # As an equation where it can be, for the order of the index.
             values[name], is_one = (
-                (found[0], f"= %({name})s") if len(found) == 1 else (found, f"= ANY(%({name})s::text[])")
+                (lookup_values[0], f"= %({name})s")
+                if len(lookup_values) == 1
+                else (lookup_values, f"= ANY(%({name})s::text[])")
             )
             conditions.append(f"{by} {is_one} AND {column} IS NOT NULL")
         else:

@@ -122,16 +122,16 @@ def _until(days: int, now_ms: int) -> int | None:
 
 def retain(*, seconds: float | None = TIME_SECONDS, clock: Callable[[], float] = time.monotonic) -> Taken:
     """Drop and delete rows older than their account's rule; stop after `seconds` (None: run to completion)."""
-    found = rules()
+    account_rules = rules()
     try:
-        n_partitions = _drop(found)
+        n_partitions = _drop(account_rules)
     except OperationalError as exc:
         # A long-running reader blocks the drop. Rows that can be dropped later are not deleted individually now.
         log.warning("retention: partitions not dropped yet: %s", exc)
         return Taken(done=False)
     half = None if seconds is None else seconds / 2
-    n_requests, no_requests_left = _for_a_while(_delete_requests(found), half, clock)
-    n_scores, no_scores_left = _for_a_while(_delete_scores(found), half, clock)
+    n_requests, no_requests_left = _for_a_while(_delete_requests(account_rules), half, clock)
+    n_scores, no_scores_left = _for_a_while(_delete_scores(account_rules), half, clock)
     return Taken(n_requests, n_scores, n_partitions, no_requests_left and no_scores_left)
 
 
@@ -166,9 +166,9 @@ def _drop(found: list[Rule]) -> int:
 
 def _for_all(untils: Iterable[int | None]) -> int | None:
     """Return the id before which all accounts' rows have expired; None without accounts or if one retains all rows."""
-    found = list(untils)
-    known = [until for until in found if until is not None]
-    return min(known) if known and len(known) == len(found) else None
+    limits = list(untils)
+    finite_limits = [until for until in limits if until is not None]
+    return min(finite_limits) if finite_limits and len(finite_limits) == len(limits) else None
 
 
 def _last_end(table: str, until: int) -> int | None:
@@ -219,8 +219,8 @@ def delete_slice(cursor: Any, accounts: list[int], first: int, until: int) -> tu
     cursor.execute(SLICE, [first, until, PORTION])
     rows = cursor.fetchall()
     following = rows[-1][0] + 1 if len(rows) == PORTION else until
-    wanted = set(accounts)
-    if ids := [id for id, account in rows if account in wanted]:
+    account_ids = set(accounts)
+    if ids := [id for id, account in rows if account in account_ids]:
         delete_requests(cursor, ids)
     return len(ids), following
 

@@ -206,13 +206,13 @@ def recount_each(
 
     One row at a time, each in a snapshot of its own: a recount of many runs long.
     """
-    found: dict[str, list[int]] = {what: [] for what in checks}
+    ids_by_check: dict[str, list[int]] = {what: [] for what in checks}
     with role_scope(SYSTEM):
         for id in list(rows.using(SYSTEM).order_by("pk").values_list("pk", flat=True)):
             with transaction.atomic(using=SYSTEM):
                 with connections[SYSTEM].cursor() as cursor:
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 for what in set(recount(id)):
-                    found[what].append(id)
-    for what, ids in found.items():
+                    ids_by_check[what].append(id)
+    for what, ids in ids_by_check.items():
         yield f"{noun}: {what}", Finding(what, len(ids), ids[:5]) if ids else None

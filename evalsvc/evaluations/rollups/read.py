@@ -66,7 +66,7 @@ def _rates(rows: Iterable[_Row], days: DayRange) -> list[PassRate]:
     series: dict[tuple[str | None, str, str], dict[date, list[DayCounts]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         series[row.app, row.evaluator_id, row.profile_name][row.day].append(row.counts)
-    found = [
+    pass_rates = [
         PassRate(
             *key,
             added(counts for many in by_day.values() for counts in many),
@@ -74,16 +74,16 @@ def _rates(rows: Iterable[_Row], days: DayRange) -> list[PassRate]:
         )
         for key, by_day in series.items()
     ]
-    return sorted(found, key=lambda rate: (-rate.counts.n, rate.app or "", rate.evaluator_id, rate.profile_name))
+    return sorted(pass_rates, key=lambda rate: (-rate.counts.n, rate.app or "", rate.evaluator_id, rate.profile_name))
 
 
 def _failures(rows: Iterable[_Row]) -> list[FailureCount]:
-    found: dict[tuple[str, str | None, str, str], list[_Row]] = defaultdict(list)
+    rows_by_key: dict[tuple[str, str | None, str, str], list[_Row]] = defaultdict(list)
     for row in rows:
         if row.error_code:
-            found[row.error_code, row.app, row.evaluator_id, row.profile_name].append(row)
+            rows_by_key[row.error_code, row.app, row.evaluator_id, row.profile_name].append(row)
     failures = (
         FailureCount(*key, sum(row.counts.n for row in rows), max(row.day for row in rows))
-        for key, rows in found.items()
+        for key, rows in rows_by_key.items()
     )
     return sorted(failures, key=lambda one: (-one.n, one.code, one.app or "", one.evaluator_id, one.profile_name))

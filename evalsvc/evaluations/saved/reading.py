@@ -29,32 +29,35 @@ def checked_query(query: Mapping[str, str], now: datetime, pointer: str = "/quer
     # ensure_ascii: a character beyond ASCII counts as the six that it is written with.
     if len(json.dumps(dict(query))) > MAX_QUERY:
         raise Invalid(FieldError(pointer, f"At most {MAX_QUERY} characters of JSON."))
-    asked = read_filters(query, now)
-    errors = [*_unknown(query, pointer), *(FieldError(f"{pointer}/{name}", why) for name, why in asked.errors.items())]
-    if not errors and not asked.values:
+    search_query = read_filters(query, now)
+    errors = [
+        *_unknown(query, pointer),
+        *(FieldError(f"{pointer}/{name}", why) for name, why in search_query.errors.items()),
+    ]
+    if not errors and not search_query.values:
         errors.append(FieldError(pointer, "Name at least one filter."))
     if errors:
         raise Invalid(*errors)
     try:
-        evaluation_condition(asked.filters)
+        evaluation_condition(search_query.filters)
     except Invalid as problem:
         raise Invalid(*(FieldError(pointer, error.detail) for error in problem.errors)) from None
-    return dict(asked.values)
+    return dict(search_query.values)
 
 
 def _unknown(query: Mapping[str, str], pointer: str) -> Iterator[FieldError]:
     for name in query:
         if name not in NAMES:
-            known = f"No filter is called so.{suggestion(name, NAMES)} There are: {', '.join(NAMES)}."
-            yield FieldError(f"{pointer}/{escape(name)}", known)
+            detail = f"No filter is called so.{suggestion(name, NAMES)} There are: {', '.join(NAMES)}."
+            yield FieldError(f"{pointer}/{escape(name)}", detail)
 
 
 def read_search(query: Mapping[str, str], now: datetime) -> SearchReading:
     """Parse a saved query, possibly from an earlier release with other filters."""
-    if gone := [name for name in query if name not in NAMES]:
-        return SearchReading(None, f"This release has no filter called {', '.join(gone)}.")
-    asked = read_filters(query, now)
-    if asked.errors:
-        said = " ".join(f"{name}: {why}" for name, why in asked.errors.items())
-        return SearchReading(None, f"A filter cannot be read any more. {said}")
-    return SearchReading(asked.filters)
+    if unknown_names := [name for name in query if name not in NAMES]:
+        return SearchReading(None, f"This release has no filter called {', '.join(unknown_names)}.")
+    search_query = read_filters(query, now)
+    if search_query.errors:
+        reasons = " ".join(f"{name}: {why}" for name, why in search_query.errors.items())
+        return SearchReading(None, f"A filter cannot be read any more. {reasons}")
+    return SearchReading(search_query.filters)

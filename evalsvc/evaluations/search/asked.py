@@ -117,14 +117,14 @@ def _moment(values: Mapping[str, str], name: str) -> datetime | None:
     if (text := values.get(name)) is None:
         return None
     try:
-        found = parse_datetime(text)
+        moment = parse_datetime(text)
     except ValueError:
-        found = None
-    if found is None:
+        moment = None
+    if moment is None:
         raise Wrong("A time in UTC, as 2026-11-26T14:30.")
-    if not FIRST_YEAR <= found.year <= LAST_YEAR:
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
         raise Wrong(f"A time of the years from {FIRST_YEAR} to {LAST_YEAR}.")
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _equal(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:

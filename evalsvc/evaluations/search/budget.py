@@ -68,9 +68,9 @@ class WithinBudget(Lookup):
         """Write the condition as a subquery that is evaluated once."""
         left, left_params = self.process_lhs(compiler, connection)
         page, ids = self.rhs, bigints(self.rhs.ids)
-        kept = KEPT.format(of_row=OF_ROW, of_request=OF_INPUTS if page.with_inputs else OF_TAGS)
+        ids_sql = KEPT.format(of_row=OF_ROW, of_request=OF_INPUTS if page.with_inputs else OF_TAGS)
         values = (page.account_id, ids, page.account_id, ids, MAX_PAGE_BYTES)
-        return f"{left} = ANY(ARRAY({kept}))", (*left_params, *values)
+        return f"{left} = ANY(ARRAY({ids_sql}))", (*left_params, *values)
 
 
 def within_budget(page: PageIds) -> WithinBudget:

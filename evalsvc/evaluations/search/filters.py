@@ -54,8 +54,8 @@ class SearchField:
         column, _, key = place.partition(".")
         if column == "score":
             return score_condition(operator, value)
-        found = _of_key(column, key, operator, value) if key else Q(**{f"{column}__{operator}": value})
-        return found if place == self.lookup else met_by_request(found)
+        condition = _of_key(column, key, operator, value) if key else Q(**{f"{column}__{operator}": value})
+        return condition if place == self.lookup else met_by_request(condition)
 
 
 def _of_key(column: str, key: str, operator: str, value: Any) -> Q:
@@ -114,9 +114,9 @@ def evaluation_condition(filters: Sequence[Mapping[str, object]], pointer: str =
 
 def unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> list[KeyWarning]:
     """Return a warning for each member that nothing reads of filters that `evaluation_condition` has accepted."""
-    unread = RowKeys(MEMBERS, "filter")
-    _note_members(filters, pointer, unread)
-    return unread.warnings
+    row_keys = RowKeys(MEMBERS, "filter")
+    _note_members(filters, pointer, row_keys)
+    return row_keys.warnings
 
 
 def experiments_in(filters: Sequence[Mapping[str, Any]]) -> Iterator[int]:
@@ -160,8 +160,8 @@ def leaf(part: Mapping[str, object], pointer: str) -> Q:
     """Return the condition of one field."""
     field = field_of(str(part["field"]))
     if field is None:
-        known = f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
-        raise Invalid(FieldError(f"{pointer}/field", known + suggestion(str(part["field"]), FIELDS)))
+        detail = f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
+        raise Invalid(FieldError(f"{pointer}/field", detail + suggestion(str(part["field"]), FIELDS)))
     operation = find_operation(part, "operation", OPERATIONS, pointer)
     value = part.get("value")
     if operation == "in":
@@ -180,12 +180,12 @@ def field_of(name: str) -> SearchField | None:
 
 def one_of(field: SearchField, values: object, pointer: str) -> Q:
     """Compare with several values."""
-    wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(list_of_values(values, pointer))]
+    operands = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(list_of_values(values, pointer))]
     if field.lookup in INDIRECT:
-        return is_one_of(field.lookup, wanted)
+        return is_one_of(field.lookup, operands)
     if not is_of_tags(field):
-        return field.where("in", wanted)
-    return functools.reduce(or_, (equals(field, value) for value in wanted)) if wanted else Q(pk__in=[])
+        return field.where("in", operands)
+    return functools.reduce(or_, (equals(field, value) for value in operands)) if operands else Q(pk__in=[])
 
 
 def null_condition(field: SearchField, operation: str, pointer: str) -> Q:
@@ -197,8 +197,8 @@ def null_condition(field: SearchField, operation: str, pointer: str) -> Q:
         return ~by_people if operation == "eq" else by_people
     if field.lookup == "profile_name":
         # A score made elsewhere can lack criteria; the profile name of its history is then empty.
-        named = Q(profile_name__gt="")
-        return named if operation == "ne" else Q(profile_name="") | Q(profile_name__isnull=True)
+        has_criteria = Q(profile_name__gt="")
+        return has_criteria if operation == "ne" else Q(profile_name="") | Q(profile_name__isnull=True)
     return field.where("isnull", operation == "eq")
 
 
@@ -212,15 +212,15 @@ def comparison(field: SearchField, operation: str, value: object, pointer: str) 
         if operation.endswith("like") and (len(value) - len(value.rstrip("\\"))) % 2:
             raise Invalid(FieldError(pointer, "A pattern cannot end in the escape character; write it twice."))
         return field.where(TEXT_OPERATIONS[operation], value)
-    wanted = converted(field, value, pointer)
+    operand = converted(field, value, pointer)
     if operation == "ne":
         # As people mean it: a row without the field differs from every value.
-        return ~same_as(field, wanted) | field.where("isnull", True)
+        return ~same_as(field, operand) | field.where("isnull", True)
     if operation == "eq":
-        return equals(field, wanted)
+        return equals(field, operand)
     if field.kind in UNORDERED:
         raise Invalid(FieldError(pointer, f"`{operation}` needs a field that has an order."))
-    return field.where(ORDER_LOOKUPS[operation], wanted)
+    return field.where(ORDER_LOOKUPS[operation], operand)
 
 
 def equals(field: SearchField, wanted: Any) -> Q:
@@ -245,8 +245,8 @@ def is_of_tags(field: SearchField) -> bool:
 
 def converted(field: SearchField, value: object, pointer: str) -> object:
     """Read a value as the field's kind, or raise Invalid."""
-    if field.kind == "annotation" and (found := read_uuid(value)) is not None:
-        return f"{ANNOTATION}{found}"
+    if field.kind == "annotation" and (criteria_id := read_uuid(value)) is not None:
+        return f"{ANNOTATION}{criteria_id}"
     if field.kind == "tags" and _are_tags(value):
         return value
     if field.kind not in VALUES:

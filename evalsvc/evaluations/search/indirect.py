@@ -26,9 +26,9 @@ INDIRECT: dict[str, tuple[str, Callable[[int, Collection[Any]], set[str]]]] = {
 
 def is_one_of(column: str, values: Collection[Any]) -> Q:
     """Return the condition that a column of INDIRECT has one of these values. Within the account's scope."""
-    by, found = looked_up(column, values)
+    by, lookup_values = looked_up(column, values)
     # As an equation where it can be: then the index gives them in the order of searches.
-    same = Q(**{by: found[0]}) if len(found) == 1 else Q(**{f"{by}__in": found})
+    same = Q(**{by: lookup_values[0]}) if len(lookup_values) == 1 else Q(**{f"{by}__in": lookup_values})
     return same & Q(**{f"{column}__isnull": False})
 
 

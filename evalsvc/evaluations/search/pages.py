@@ -78,17 +78,19 @@ def search_evaluations(
     with in_time(seconds or TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
         rows = _ids_by_time(account, condition or Q(), after, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
-        found = fetched(rows[offset : offset + limit + 1])
-        ids = [id for id, _ in found[:limit]]
-        shown = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
+        id_rows = fetched(rows[offset : offset + limit + 1])
+        ids = [id for id, _ in id_rows[:limit]]
+        page_rows = (
+            Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
+        )
         if shows != "nothing":
-            shown = shown.filter(within_budget(PageIds(account.pk, ids, with_inputs=shows == "inputs")))
-        page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
+            page_rows = page_rows.filter(within_budget(PageIds(account.pk, ids, with_inputs=shows == "inputs")))
+        page = fetched(by_time(page_rows, oldest_first=oldest_first).values_list(*columns))
     # Rows deleted meanwhile and rows over the size limit are handled alike: the next page begins after the last row.
-    if not ids or (len(found) <= limit and (not page or page[-1].id == ids[-1])):
+    if not ids or (len(id_rows) <= limit and (not page or page[-1].id == ids[-1])):
         return Page(page, None)
     last = page[-1].id if page else ids[-1]
-    (moment,) = (moment for id, moment in found if id == last)
+    (moment,) = (moment for id, moment in id_rows if id == last)
     return Page(page, write_time_cursor(TimeCursor(moment, last), of=f"{of}:{account.pk}"))
 
 
@@ -98,17 +100,19 @@ def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldes
     def ids_with(tag: HasTag, most: int) -> list[int]:
         return [id for (id,) in fetched(tag.rows.filter(account=account).values_list("evaluation_id")[:most])]
 
-    tag, rest = settled(condition, ids_with)
+    tag, other_conditions = settled(condition, ids_with)
     rows = by_time(
-        Evaluation.objects.filter(rest, account=account, captured=True), after=after, oldest_first=oldest_first
+        Evaluation.objects.filter(other_conditions, account=account, captured=True),
+        after=after,
+        oldest_first=oldest_first,
     )
     if tag is None:
         return rows.values_list("id", "created_at")
     # In the order of the tag's index: that of evaluations would be walked past all that have another.
-    tagged = tag.rows.filter(account=account)
-    if rest:
-        tagged = tagged.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))))
-    in_order = by_time(tagged, after=after, oldest_first=oldest_first, id="evaluation_id")
+    tag_rows = tag.rows.filter(account=account)
+    if other_conditions:
+        tag_rows = tag_rows.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))))
+    in_order = by_time(tag_rows, after=after, oldest_first=oldest_first, id="evaluation_id")
     return in_order.values_list("evaluation_id", "created_at")
 
 

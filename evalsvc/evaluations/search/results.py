@@ -91,11 +91,11 @@ def search_results(
     if column == "dataset_sample_id":
         return _by_sample(account, condition, descends, limit, cursor, offset)
     of = f"results:{order}"
-    found = search_evaluations(
+    page = search_evaluations(
         account=account, condition=condition, limit=limit, cursor=cursor, offset=offset, oldest_first=not descends,
         of=of, columns=RESULT_COLUMNS, shows="inputs",
     )  # fmt: skip
-    return ResultPage(_with_inputs(account, found.rows), found.next_cursor)
+    return ResultPage(_with_inputs(account, page.rows), page.next_cursor)
 
 
 def _by_sample(
@@ -112,14 +112,14 @@ def _by_sample(
     ).rows  # fmt: skip
     ids = _in_order([(sample, id) for id, _created_at, sample in newest], descends)
     page = ids[start : start + limit]
-    shown = Evaluation.objects.filter(
+    evaluations = Evaluation.objects.filter(
         AnyOf(F("id"), page), within_budget(PageIds(account.pk, page, with_inputs=True)), account=account
     )
-    by_id = {row.id: row for row in fetched(shown.values_list(*RESULT_COLUMNS))}
-    kept = [by_id[id] for id in page if id in by_id]
-    rows = _with_inputs(account, kept)
+    by_id = {row.id: row for row in fetched(evaluations.values_list(*RESULT_COLUMNS))}
+    page_rows = [by_id[id] for id in page if id in by_id]
+    rows = _with_inputs(account, page_rows)
     # The position of the last row on the page; rows deleted meanwhile are skipped.
-    end = page.index(kept[-1].id) + 1 if kept else len(page)
+    end = page.index(page_rows[-1].id) + 1 if page_rows else len(page)
     if start + end >= len(ids):
         return ResultPage(rows, None)
     if top is None:
@@ -180,27 +180,27 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
 
     Looks up the names of evaluators. Within the account's scope.
     """
-    given = {name: value for name, value in wanted.items() if value is not None}
-    condition = Q(**{lookup: given[name] for name, lookup in EQUAL.items() if name in given})
+    filters = {name: value for name, value in wanted.items() if value is not None}
+    condition = Q(**{lookup: filters[name] for name, lookup in EQUAL.items() if name in filters})
     for name, column in FOUND_BY.items():
-        if name in given:
-            condition &= is_one_of(column, [given[name]])
+        if name in filters:
+            condition &= is_one_of(column, [filters[name]])
     for name, lookup in SCORES.items():
-        if name in given:
-            condition &= score_condition(lookup, given[name])
-    if "evaluation_run_id" in given:
+        if name in filters:
+            condition &= score_condition(lookup, filters[name])
+    if "evaluation_run_id" in filters:
         # Runs are not supported here, so no result matches.
         condition &= Q(pk__in=[])
-    if "evaluator_id" in given:
-        condition &= Q(evaluator_id=_evaluator_id(account, given["evaluator_id"]))
+    if "evaluator_id" in filters:
+        condition &= Q(evaluator_id=_evaluator_id(account, filters["evaluator_id"]))
     for name in ("profile_name", "criteria"):
-        if name in given:
-            condition &= _has_criteria(given[name])
-    if "explain" in given:
-        condition &= ~Q(explain_strategy="never") if given["explain"] else Q(explain_strategy="never")
-    if "evaluation_feedback_status" in given:
-        condition &= FEEDBACK[given["evaluation_feedback_status"]]
-    if tags := given.get("tags"):
+        if name in filters:
+            condition &= _has_criteria(filters[name])
+    if "explain" in filters:
+        condition &= ~Q(explain_strategy="never") if filters["explain"] else Q(explain_strategy="never")
+    if "evaluation_feedback_status" in filters:
+        condition &= FEEDBACK[filters["evaluation_feedback_status"]]
+    if tags := filters.get("tags"):
         condition &= tagged(tags)
     return condition
 
@@ -209,8 +209,8 @@ def _evaluator_id(account: Account, name: str) -> str:
     """Return the stored id of this evaluator; an unknown name is returned unchanged."""
     if name.startswith(EXTERNAL_PREFIX):
         return name
-    found = list_evaluators(account=account, by_alias_or_id=name)
-    return found[0].evaluator_id if found else name
+    evaluators = list_evaluators(account=account, by_alias_or_id=name)
+    return evaluators[0].evaluator_id if evaluators else name
 
 
 def _has_criteria(name: str) -> Q:

@@ -54,7 +54,7 @@ def search_samples(
 
     A sample's other verdicts come with it. Raises as `search_evaluations`. Within the account's scope.
     """
-    found = search_evaluations(
+    page = search_evaluations(
         account=account,
         condition=condition,
         limit=limit,
@@ -63,13 +63,13 @@ def search_samples(
         shows="nothing",
         seconds=seconds,
     )
-    met: dict[int, set[int]] = {}
-    for row in found.rows:
-        met.setdefault(row.request_id, set()).add(row.id)
-    texts, verdicts = _previews(account, met), _verdicts(account, met)
+    matches_by_request: dict[int, set[int]] = {}
+    for row in page.rows:
+        matches_by_request.setdefault(row.request_id, set()).add(row.id)
+    texts, verdicts = _previews(account, matches_by_request), _verdicts(account, matches_by_request)
     # What has been deleted meanwhile is left out.
-    rows = [_sample(texts[id], verdicts.get(id, []), ids) for id, ids in met.items() if id in texts]
-    return SamplePage(rows, found.next_cursor)
+    rows = [_sample(texts[id], verdicts.get(id, []), ids) for id, ids in matches_by_request.items() if id in texts]
+    return SamplePage(rows, page.next_cursor)
 
 
 def siblings_of(*, account: Account, evaluation: Evaluation) -> list[Any]:
@@ -113,8 +113,8 @@ def _verdicts(account: Account, request_ids: Collection[int]) -> dict[int, list[
     if not request_ids:
         return {}
     rows = _named(Evaluation.objects.filter(account=account, captured=True, **of_requests(list(request_ids))))
-    ordered = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS, "metric")[:MAX_VERDICTS]
-    found: dict[int, list[Any]] = {}
-    for row in fetched(ordered):
-        found.setdefault(row.request_id, []).append(row)
-    return found
+    verdict_rows = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS, "metric")[:MAX_VERDICTS]
+    verdicts_by_request: dict[int, list[Any]] = {}
+    for row in fetched(verdict_rows):
+        verdicts_by_request.setdefault(row.request_id, []).append(row)
+    return verdicts_by_request

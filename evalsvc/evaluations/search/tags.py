@@ -50,10 +50,10 @@ def settled(condition: Q, ids_with: Callable[[HasTag, int], list[int]]) -> tuple
     if condition.connector != Q.AND or condition.negated:
         return None, _by_ids(condition, ids_with)
     tags = [part for part in condition.children if isinstance(part, HasTag)]
-    rest = (part for part in condition.children if not isinstance(part, HasTag))
-    others = [_by_ids(part, ids_with) if isinstance(part, Q) else part for part in rest]
-    joined, asked = tags[1:MAX_JOINED], tags[MAX_JOINED:]
-    return (tags[0] if tags else None), Q(*others, *joined, *(Q(tag.row_by_row()) for tag in asked))
+    other_parts = (part for part in condition.children if not isinstance(part, HasTag))
+    others = [_by_ids(part, ids_with) if isinstance(part, Q) else part for part in other_parts]
+    joined_tags, subquery_tags = tags[1:MAX_JOINED], tags[MAX_JOINED:]
+    return (tags[0] if tags else None), Q(*others, *joined_tags, *(Q(tag.row_by_row()) for tag in subquery_tags))
 
 
 def _by_ids(condition: Q, ids_with: Callable[[HasTag, int], list[int]]) -> Q:

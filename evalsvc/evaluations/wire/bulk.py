@@ -38,12 +38,12 @@ class SentBatch:
         if not self.shared:
             return sample
         try:
-            own = _object.decode(sample)
+            sample_fields = _object.decode(sample)
         except msgspec.ValidationError:
             raise Invalid(FieldError("", "A sample is a JSON object.")) from None
-        replaced = {name for key in own for name in ALTERNATIVES.get(key, ())}
-        kept = {name: value for name, value in self.shared.items() if name not in replaced}
-        return msgspec.json.encode({**kept, **own})
+        replaced = {name for key in sample_fields for name in ALTERNATIVES.get(key, ())}
+        shared_fields = {name: value for name, value in self.shared.items() if name not in replaced}
+        return msgspec.json.encode({**shared_fields, **sample_fields})
 
 
 def read_batch(body: bytes, content_type: str) -> SentBatch:
@@ -64,15 +64,15 @@ def _of_lines(body: bytes) -> SentBatch:
 def _of_object(body: bytes) -> SentBatch:
     # The whole document first: what is broken behind the samples must not be found after some were judged.
     decode(body, _anything, storable=False)
-    shared = decode(body, _object, storable=False)
-    sent = shared.pop("samples", None)
-    if sent is None:
+    shared_members = decode(body, _object, storable=False)
+    raw_samples = shared_members.pop("samples", None)
+    if raw_samples is None:
         raise Invalid(FieldError("/samples", "Send a list of samples."))
     try:
-        samples = _list.decode(sent)
+        samples = _list.decode(raw_samples)
     except msgspec.ValidationError:
         raise Invalid(FieldError("/samples", "Send a list of samples.")) from None
-    return SentBatch([bytes(sample) for sample in _checked(samples, "/samples")], shared)
+    return SentBatch([bytes(sample) for sample in _checked(samples, "/samples")], shared_members)
 
 
 def _checked(samples: list[bytes] | list[msgspec.Raw], pointer: str) -> list[bytes]:

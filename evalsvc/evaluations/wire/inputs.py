@@ -131,8 +131,8 @@ def extras_of(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, 
     extras = {name: value for name, field in ECHOED.items() if (value := getattr(raw, field)) is not None}
     if raw.evaluated_model_attachments is not None:
         extras["attachments"] = fields["attachments"]
-    if sent := _sent(fields, sample):
-        extras["sent"] = sent
+    if extra_inputs := _sent(fields, sample):
+        extras["sent"] = extra_inputs
     if sample.contexts and not all(map(is_bare, sample.contexts)):
         extras["context_marks"] = [_mark(passage) for passage in sample.contexts]
     return extras or None
@@ -140,24 +140,30 @@ def extras_of(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, 
 
 def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
     """Return the inputs that do not fit a column, as they were sent."""
-    sent = {name: fields[name] for name in COLUMNS if fields[name] is not None and type(fields[name]) is not str}
+    extra_inputs = {
+        name: fields[name] for name in COLUMNS if fields[name] is not None and type(fields[name]) is not str
+    }
     for name in ("golds", "gold_contexts", "top_k_contexts"):
         if (value := fields[name]) is not None:
-            sent[name] = [value] if isinstance(value, str) else value
+            extra_inputs[name] = [value] if isinstance(value, str) else value
     if (baseline := fields["baseline_output"]) is not None:
-        sent["baseline_output"] = baseline
-    if "golds" in sent:
+        extra_inputs["baseline_output"] = baseline
+    if "golds" in extra_inputs:
         # The column then contains the first of them, which was not sent separately.
-        sent["gold"] = fields["gold"]
+        extra_inputs["gold"] = fields["gold"]
     if Field.CONTEXT in sample.unread:
-        sent["contexts"] = fields["contexts"]
-    return sent
+        extra_inputs["contexts"] = fields["contexts"]
+    return extra_inputs
 
 
 def _mark(passage: Passage) -> dict[str, Any] | None:
     """Return what a passage has besides its text, which the column has; None when it has nothing else."""
-    shown = passage_json(passage)
-    return None if isinstance(shown, str) else {name: value for name, value in shown.items() if name != "text"}
+    passage_value = passage_json(passage)
+    return (
+        None
+        if isinstance(passage_value, str)
+        else {name: value for name, value in passage_value.items() if name != "text"}
+    )
 
 
 def as_sent(value: object) -> Any:
@@ -183,31 +189,31 @@ def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the inputs that did not fit the columns; earlier versions stored them under other keys."""
     if not extras:
         return {}
-    if (sent := extras.get("sent")) is not None:
-        return dict(sent)
-    sent = {name: extras[name] for name in ("gold_contexts", "top_k_contexts") if name in extras}
+    if (extra_inputs := extras.get("sent")) is not None:
+        return dict(extra_inputs)
+    extra_inputs = {name: extras[name] for name in ("gold_contexts", "top_k_contexts") if name in extras}
     if (grades := extras.get("gold_relevance")) is not None:
         pairs = zip(extras["gold_contexts"], grades, strict=True)
-        sent["gold_contexts"] = [{"text": text, "relevance": grade} for text, grade in pairs]
-    return sent
+        extra_inputs["gold_contexts"] = [{"text": text, "relevance": grade} for text, grade in pairs]
+    return extra_inputs
 
 
 def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, object]:
     """Return the inputs as an answer shows them: as they were sent, passages in one form."""
-    sent = sent_of(extras)
+    extra_inputs = sent_of(extras)
     contexts = sample.contexts
     return {
-        "evaluated_model_system_prompt": sent.get("system_prompt", sample.system_prompt),
+        "evaluated_model_system_prompt": extra_inputs.get("system_prompt", sample.system_prompt),
         "evaluated_model_retrieved_context": (
-            sent.get("contexts") if contexts is None else [passage_json(passage) for passage in contexts]
+            extra_inputs.get("contexts") if contexts is None else [passage_json(passage) for passage in contexts]
         ),
-        "evaluated_model_input": sent.get("input", sample.input),
-        "evaluated_model_output": sent.get("output", sample.output),
-        "evaluated_model_gold_answer": first_spelling(sent.get("gold"), sample.gold),
-        "evaluated_model_gold_answers": sent.get("golds"),
-        "evaluated_model_gold_context": sent.get("gold_contexts"),
-        "evaluated_model_top_k_context": sent.get("top_k_contexts"),
-        "evaluated_model_baseline_output": sent.get("baseline_output"),
+        "evaluated_model_input": extra_inputs.get("input", sample.input),
+        "evaluated_model_output": extra_inputs.get("output", sample.output),
+        "evaluated_model_gold_answer": first_spelling(extra_inputs.get("gold"), sample.gold),
+        "evaluated_model_gold_answers": extra_inputs.get("golds"),
+        "evaluated_model_gold_context": extra_inputs.get("gold_contexts"),
+        "evaluated_model_top_k_context": extra_inputs.get("top_k_contexts"),
+        "evaluated_model_baseline_output": extra_inputs.get("baseline_output"),
     }
 
 
@@ -265,8 +271,8 @@ def params_errors(params: Mapping[str, Any] | None, pointer: str) -> list[FieldE
 def _n_beside(sample: Sample) -> int:
     """Count the characters stored besides texts: ids and metadata of passages, and unreadable inputs, as JSON."""
     n_chars = 0
-    for unread in sample.unread.values():
-        n_chars += len(orjson.dumps(unread.value))
+    for invalid_value in sample.unread.values():
+        n_chars += len(orjson.dumps(invalid_value.value))
     for passages in (sample.contexts, sample.gold_contexts, sample.top_k_contexts):
         for passage in passages or ():
             if passage.id is not None:
@@ -294,4 +300,6 @@ def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     names[Field.GOLD] = (
         "gold" if first_spelling(*(getattr(raw, spelling) for spelling in SPELLINGS["gold"])) is not None else "golds"
     )
-    return [FieldError(pointer_of(raw, names[field]), unread.why) for field, unread in sample.unread.items()]
+    return [
+        FieldError(pointer_of(raw, names[field]), invalid_value.why) for field, invalid_value in sample.unread.items()
+    ]

@@ -60,9 +60,14 @@ class IntervalAsk:
 
     def to_json(self) -> dict[str, object]:
         """Return the members that differ from their defaults, in request format."""
-        given = {"of": self.of, "include_experiments": self.include, "scope": self.scope_json, "since": self.since_json}
-        asked: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, "account")}
-        return asked | ({} if self.level == LEVEL else {"level": self.level})
+        options = {
+            "of": self.of,
+            "include_experiments": self.include,
+            "scope": self.scope_json,
+            "since": self.since_json,
+        }
+        members: dict[str, Any] = {name: value for name, value in options.items() if value not in (None, "account")}
+        return members | ({} if self.level == LEVEL else {"level": self.level})
 
     @property
     def scope_json(self) -> object:
@@ -108,10 +113,10 @@ def read_query(query: Mapping[str, str]) -> IntervalAsk:
 
     Raises Invalid with a pointer to each parameter that is wrong.
     """
-    asked: dict[str, Any] = {"strategy": "full-history"}
+    members: dict[str, Any] = {"strategy": "full-history"}
     for name, value in query.items():
-        _put(asked, name.split(".", 2), value)
-    ask, errors = read_ask(asked, "")
+        _put(members, name.split(".", 2), value)
+    ask, errors = read_ask(members, "")
     if errors:
         raise Invalid(*(FieldError(_flat(error.pointer), error.detail) for error in errors))
     return ask
@@ -166,8 +171,8 @@ def _unknown(value: Mapping[str, Any], known: tuple[str, ...], pointer: str) -> 
 
 def _strategy(value: Any) -> str:
     if value not in HISTORY_STRATEGIES:
-        known = ", ".join(HISTORY_STRATEGIES)
-        raise NotThis(f"Not a strategy; known are: {known}.{suggestion(str(value), HISTORY_STRATEGIES)}")
+        strategies = ", ".join(HISTORY_STRATEGIES)
+        raise NotThis(f"Not a strategy; known are: {strategies}.{suggestion(str(value), HISTORY_STRATEGIES)}")
     return str(value)
 
 

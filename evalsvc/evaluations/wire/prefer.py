@@ -32,5 +32,7 @@ def read_prefer(header: str, *, waits: bool = True) -> Prefer:
     wait, respond_async = _wait.search(header), bool(_async.search(header))
     default = settings.WAIT_SECONDS if waits and not respond_async else 0
     seconds = min(int(wait[1]), settings.MAX_WAIT_SECONDS) if wait else default
-    applied = [name for name, given in (("respond-async", respond_async), (f"wait={seconds}", bool(wait))) if given]
+    applied = [
+        name for name, is_applied in (("respond-async", respond_async), (f"wait={seconds}", bool(wait))) if is_applied
+    ]
     return Prefer(seconds, respond_async, ", ".join(applied))

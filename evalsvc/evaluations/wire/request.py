@@ -175,20 +175,20 @@ def read_call(body: bytes) -> EvaluateCall:
 
 def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[KeyWarning, ...]:
     """Warn of keys that no dialect has, and of inputs of the wrong type, whether an evaluator reads them or not."""
-    unread = [
+    type_warnings = [
         KeyWarning(pointer=error.pointer, detail=error.detail, did_you_mean=[]) for error in type_errors(raw, sample)
     ]
     unknown = key_warnings(keys_of(body), Body.__struct_fields__)
     for i, entry in enumerate(_entries.decode(body).evaluators[:MAX_EVALUATORS]):
         unknown += key_warnings(entry, EvaluatorRef.__struct_fields__, f"/evaluators/{i}")
-    return (*unknown[:MAX_WARNINGS], *unread)
+    return (*unknown[:MAX_WARNINGS], *type_warnings)
 
 
 def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, object] | None:
     """Add what a stored request needs to be answered again with the same interval."""
-    asked = {"interval": interval.to_json() or None, "config": config}
-    kept = {name: value for name, value in asked.items() if value is not None}
-    return {**(extras or {}), **kept} if kept else extras
+    options = {"interval": interval.to_json() or None, "config": config}
+    members = {name: value for name, value in options.items() if value is not None}
+    return {**(extras or {}), **members} if members else extras
 
 
 def id_text(value: Identifier) -> str | None:
@@ -204,13 +204,13 @@ def capture_of(raw: Body) -> str:
 
 
 def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> EvaluatorRequest:
-    asked = ref.explain_strategy or explain
-    if isinstance(asked, bool) or asked is None:
-        asked = "never" if asked is False else "always"
+    strategy = ref.explain_strategy or explain
+    if isinstance(strategy, bool) or strategy is None:
+        strategy = "never" if strategy is False else "always"
     return EvaluatorRequest(
         evaluator=first_spelling(ref.evaluator, ref.evaluator_id),
         profile=first_spelling(ref.criteria, ref.profile_name),
-        explain=asked,
+        explain=strategy,
         inline_profile=ref.profile_inline,
     )
 

@@ -14,8 +14,8 @@ def evaluator_for(runs: str | None, n_attempts: int) -> tuple[Family, EvaluatorS
     if n_attempts > settings.MAX_ATTEMPTS:
         message = f"{settings.MAX_ATTEMPTS} attempts ended without a verdict; workers died or timed out on this sample."
         return Verdict("error", error_code="worker_lost", error_message=message)
-    found = find_evaluator(runs or "")
-    if found is None:
+    evaluator = find_evaluator(runs or "")
+    if evaluator is None:
         message = f"Evaluator {runs!r} is not installed on this worker."
         return Verdict("error", error_code="evaluator_failed", error_message=message)
-    return found
+    return evaluator

@@ -48,13 +48,13 @@ def work_off(
     def score(row: Evaluation) -> Verdict:
         return verdict_of(row, settings_of[row.pk], sample)
 
-    written = []
-    for done in in_turn(leased, score):
-        verdicts = write(account_id, request_id, done)
+    written_rows = []
+    for batch in in_turn(leased, score):
+        verdicts = write(account_id, request_id, batch)
         if verdicts:
             deliver(verdicts)
-        written += verdicts
-    return written
+        written_rows += verdicts
+    return written_rows
 
 
 def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> Iterator[list[Scored]]:
@@ -62,15 +62,15 @@ def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> I
 
     A worker that is ended for taking too long has lost the row it was at, and not those before it.
     """
-    done: list[Scored] = []
+    batch: list[Scored] = []
     began = time.monotonic()
     for row in rows:
-        done.append((row, score(row)))
+        batch.append((row, score(row)))
         if time.monotonic() - began >= WRITTEN_AFTER_SECONDS:
-            yield done
-            done, began = [], time.monotonic()
-    if done:
-        yield done
+            yield batch
+            batch, began = [], time.monotonic()
+    if batch:
+        yield batch
 
 
 def finish_lane(account_id: int, request_id: int, verdicts: Sequence[Mapping[str, object]]) -> list[int]:
@@ -83,10 +83,10 @@ def finish_lane(account_id: int, request_id: int, verdicts: Sequence[Mapping[str
 def write(account_id: int, request_id: int, done: list[Scored]) -> list[Row]:
     """Write verdicts; return those that were written."""
     verdicts = [{"position": row.position, **verdict_columns(verdict)} for row, verdict in done]
-    written = set(finish_lane(account_id, request_id, verdicts))
+    new_positions = set(finish_lane(account_id, request_id, verdicts))
     # The next one may take seconds, and others need the connection.
     connection.close()
-    return [verdict for verdict in verdicts if verdict["position"] in written]
+    return [verdict for verdict in verdicts if verdict["position"] in new_positions]
 
 
 def lease_lane(

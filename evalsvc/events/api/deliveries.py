@@ -84,17 +84,19 @@ class EventDeliveriesView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List deliveries, newest first, a page at a time."""
-        asked = checked(EventDeliveriesQuery(data=sent(request)))
+        query = checked(EventDeliveriesQuery(data=sent(request)))
         rows = list_deliveries(
             account=self.account,
-            endpoint_id=asked.get("endpoint_id"),
-            event_id=asked.get("event_id"),
-            event__type=asked.get("event_type"),
-            status=asked.get("status"),
+            endpoint_id=query.get("endpoint_id"),
+            event_id=query.get("event_id"),
+            event__type=query.get("event_type"),
+            status=query.get("status"),
         )
         of = f"event-deliveries:{self.account.pk}"
-        found, cursor = page(rows, limit=asked["limit"], cursor=asked.get("cursor"), of=of)
-        return Response(EventDeliveryPage(event_deliveries=[delivery_out(row) for row in found], next_cursor=cursor))
+        deliveries, cursor = page(rows, limit=query["limit"], cursor=query.get("cursor"), of=of)
+        return Response(
+            EventDeliveryPage(event_deliveries=[delivery_out(row) for row in deliveries], next_cursor=cursor)
+        )
 
 
 class EventDeliveryView(AccountView):

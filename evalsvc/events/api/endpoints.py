@@ -177,5 +177,5 @@ class TestEventEndpointView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Send an `endpoint.test` event, and answer with its delivery, which tells soon what came of it."""
         row = get_endpoint(account=self.account, id=id)
-        made = services.send_test(account=self.account, endpoint=row, now=timezone.now(), actor=self.caller.actor)
-        return Response(EventDeliveryAnswer(event_delivery=delivery_out(made)), status=201)
+        delivery = services.send_test(account=self.account, endpoint=row, now=timezone.now(), actor=self.caller.actor)
+        return Response(EventDeliveryAnswer(event_delivery=delivery_out(delivery)), status=201)

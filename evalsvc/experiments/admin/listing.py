@@ -33,7 +33,7 @@ class PlanList(CalmChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Read the page and sum its configs."""
         super().get_results(request)
-        found = overviews_of(list(self.result_list))
+        overviews = overviews_of(list(self.result_list))
         for plan in self.result_list:
-            seen = found[plan.pk]
-            plan.leads, plan.n_asked, plan.spent = seen.leader, seen.n_queries, seen.cost
+            overview = overviews[plan.pk]
+            plan.leads, plan.n_asked, plan.spent = overview.leader, overview.n_queries, overview.cost

@@ -43,14 +43,14 @@ class ExperimentPlanAdmin(ScopedAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Lead the addresses of the board and the outputs that stood here to the console's."""
-        own = [
+        redirects = [
             ("live", "<path:object_id>/live/", self.moved_page),
             ("control", "<path:object_id>/control/", self.moved_page),
             ("outputs", "<path:object_id>/outputs/", self.outputs_page),
             ("clone", "<path:object_id>/configs/<int:config_id>/clone/", self.moved_page),
             ("forget", "<path:object_id>/configs/<int:config_id>/forget/", self.moved_page),
         ]
-        paths = [path(route, self.admin_site.admin_view(view), name=address(name)) for name, route, view in own]
+        paths = [path(route, self.admin_site.admin_view(view), name=address(name)) for name, route, view in redirects]
         return [*paths, *super().get_urls()]
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PlanList]:

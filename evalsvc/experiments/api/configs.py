@@ -57,8 +57,8 @@ class ConfigsView(AccountView):
         """Add configs. After the start they run at once, and what was seen before counts for nothing."""
         plan = get_plan(account=self.account, id=id)
         body = checked(plans.ConfigsIn(data=request.data))
-        taken = list(list_configs(account=self.account, experiment_id=id).values_list("name", flat=True))
-        candidates = expand(body["configs"], account=self.account, pointer="/configs", taken=taken)
+        names = list(list_configs(account=self.account, experiment_id=id).values_list("name", flat=True))
+        candidates = expand(body["configs"], account=self.account, pointer="/configs", taken=names)
         check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
         metrics = [Metric.from_json(row) for row in plan.metrics]
         check_components(plan.dataset_version, metrics, plan.sample, candidates)
@@ -196,11 +196,11 @@ class CloneView(AccountView):
         """Clone a config with changes; it starts at the first position, and only what nobody has seen yet decides."""
         config = get_config(account=self.account, experiment_id=id, id=config_id)
         body = checked(plans.CloneIn(data=request.data if request.body else {}))
-        made = clone(
+        new_config = clone(
             account=self.account, config=config, name=body.get("name"), changes=body["changes"], actor=self.caller.actor
         )
         enqueue_after_commit()
-        fresh = get_config(account=self.account, experiment_id=id, id=made.pk)
+        fresh = get_config(account=self.account, experiment_id=id, id=new_config.pk)
         warnings = design_warnings(get_plan(account=self.account, id=id), fresh)
         return Response(ConfigAnswer(config=shapes.config_out(fresh), warnings=warnings))
 
@@ -236,16 +236,16 @@ class LabelView(AccountView):
         """
         get_config(account=self.account, experiment_id=id, id=config_id)
         body = checked(plans.LabelIn(data=request.data))
-        made = label_config(
+        result = label_config(
             account=self.account, experiment_id=id, config_id=config_id, actor=self.caller.actor, **body
         )
-        row = made.revision
+        row = result.revision
         answer = LabelledConfig(
-            label=made.label,
+            label=result.label,
             prompt_revision_id=row.pk,
             project_name=row.prompt.project.name,
             prompt_name=row.prompt.name,
             revision=row.number,
-            evidence=made.evidence,
+            evidence=result.evidence,
         )
         return Response(answer)

@@ -45,22 +45,22 @@ class ExperimentsView(PlansExperiments):
     )
     def get(self, request: Request) -> Response:
         """List experiments, newest first; by cursor, or with `offset` as the wire's clients ask."""
-        wanted = checked(plans.ExperimentsQuery(data=sent(request)))
-        named = {name: wanted.get(name) for name in ("project_id", "name", "tags", "metadata")}
-        rows = list_experiments(account=self.account, **named)
-        if offset := wanted["offset"]:
-            found = list(rows.order_by("-id")[offset : offset + wanted["limit"]])
-            return Response(_page(found, None))
-        found, cursor = page(
-            rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=f"experiments:{self.account.pk}"
+        query = checked(plans.ExperimentsQuery(data=sent(request)))
+        filters = {name: query.get(name) for name in ("project_id", "name", "tags", "metadata")}
+        rows = list_experiments(account=self.account, **filters)
+        if offset := query["offset"]:
+            experiments = list(rows.order_by("-id")[offset : offset + query["limit"]])
+            return Response(_page(experiments, None))
+        experiments, cursor = page(
+            rows, limit=query["limit"], cursor=query.get("cursor"), of=f"experiments:{self.account.pk}"
         )
-        return Response(_page(found, cursor))
+        return Response(_page(experiments, cursor))
 
     @extend_schema(operation_id="create_experiment", tags=["experiments"], request=plans.ExperimentIn, responses=ONE)
     def post(self, request: Request) -> Response:
         """Create an experiment. With a `plan` it can be started, at once if the plan says `start`."""
-        planned = self.read(request)
-        body, spec = planned.body, planned.spec
+        definition = self.read(request)
+        body, spec = definition.body, definition.spec
         start = bool(body.get("plan") and body["plan"]["start"])
         experiment = services.create_experiment(
             account=self.account,
@@ -70,7 +70,7 @@ class ExperimentsView(PlansExperiments):
             tags=body.get("tags"),
             metadata=body.get("metadata"),
             plan=spec,
-            candidates=planned.candidates,
+            candidates=definition.candidates,
             start=start,
             actor=self.caller.actor,
         )

@@ -51,9 +51,9 @@ class LiveView(AccountView):
         return _tagged(HttpResponse(self._body(plan, etag), content_type="application/json"), etag)
 
     def _body(self, plan: Any, etag: str) -> bytes:
-        known = _remembered.get(plan.pk)
-        if known is not None and known[0] == etag:
-            return known[1]
+        cached = _remembered.get(plan.pk)
+        if cached is not None and cached[0] == etag:
+            return cached[1]
         body = dumps({**live_view(plan), "references": references_of(plan)})
         _remembered.put(plan.pk, (etag, body))
         return body
@@ -95,11 +95,11 @@ class DecisionsView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """List the decisions with their evidence, newest first."""
         get_plan(account=self.account, id=id)
-        wanted = checked(plans.PageIn(data=sent(request)))
+        query = checked(plans.PageIn(data=sent(request)))
         rows, cursor = page(
             list_decisions(account=self.account, experiment_id=id),
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
+            limit=query["limit"],
+            cursor=query.get("cursor"),
             of=f"decisions:{self.account.pk}:{id}",
         )
         return Response({"decisions": [decision_out(row) for row in rows], "next_cursor": cursor})

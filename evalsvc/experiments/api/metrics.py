@@ -41,25 +41,25 @@ class MetricsView(AccountView):
         not added again.
         """
         get_plan(account=self.account, id=id)
-        wanted = checked(plans.MetricsIn(data=request.data))["metrics"]
+        metrics = checked(plans.MetricsIn(data=request.data))["metrics"]
         plan, is_new = additions.add_metrics(
             account=self.account,
             experiment_id=id,
             epoch=self.caller.admission.epoch,
-            wanted=wanted,
+            wanted=metrics,
             actor=self.caller.actor,
         )
         if is_new:
             enqueue_after_commit()
-        names = [row["name"] for row in wanted]
+        names = [row["name"] for row in metrics]
         return Response(MetricPage(metrics=metrics_out(plan, only=names), next_cursor=None))
 
 
 def metrics_out(plan: ExperimentPlan, *, only: Iterable[str] | None = None) -> list[ScoredMetric]:
     """Return metrics in the plan's order, with how far their scores have come."""
     progress = additions.progress_of(plan)
-    shown = progress.keys() if only is None else set(only)
-    metrics = [shapes.metric_out(row) for row in plan.metrics if row["name"] in shown]
+    names = progress.keys() if only is None else set(only)
+    metrics = [shapes.metric_out(row) for row in plan.metrics if row["name"] in names]
     return [shape_of(progress[metric.name], ScoredMetric, **structs.asdict(metric)) for metric in metrics]
 
 
@@ -79,7 +79,7 @@ class ScoresView(AccountView):
         with account_scope(self.account.pk):
             get_plan(account=self.account, id=id)
         body = checked(plans.PostedScoresIn(data=request.data))
-        found = additions.post_scores(
+        result = additions.post_scores(
             account=self.account, experiment_id=id, name=body["metric"], scores=body["scores"]
         )
-        return Response(shape_of(found, PostedScores))
+        return Response(shape_of(result, PostedScores))

@@ -83,25 +83,25 @@ class OutputsView(AccountView):
         """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""
         # Before the body is looked at: a stranger learns nothing from what is wrong with it.
         with account_scope(self.account.pk):
-            held = units.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
+            unit = units.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
         body = checked(outputs.OutputsIn(data=request.data))
-        standing = accept_outputs(
+        result = accept_outputs(
             account=self.account,
-            held=held,
+            held=unit,
             token=body["token"],
             outputs=body["outputs"],
             is_done=body["done"] is not False,
             lease_seconds=body["lease_seconds"],
         )
-        if standing.leaves_work:
+        if result.leaves_work:
             enqueue_after_commit()
-        recorded = standing.posted.recorded
+        recorded = result.posted.recorded
         answer = {
             "accepted": recorded.accepted,
-            "bad_outputs": [asdict(bad_output) for bad_output in standing.posted.bad_outputs],
+            "bad_outputs": [asdict(bad_output) for bad_output in result.posted.bad_outputs],
             "is_held": recorded.is_held,
-            "state": standing.config.state,
-            "epoch": standing.config.epoch,
-            "live": {name: {field: view[field] for field in SHOWN} for name, view in standing.live.items()},
+            "state": result.config.state,
+            "epoch": result.config.epoch,
+            "live": {name: {field: view[field] for field in SHOWN} for name, view in result.live.items()},
         }
         return Response(answer)

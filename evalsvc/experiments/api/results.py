@@ -38,13 +38,13 @@ class ResultsView(AccountView):
         if "config_id" in query:
             get_config(account=self.account, experiment_id=id, id=query["config_id"])
         names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "trace_id", "include")
-        wanted = OutputSelection(**{name: query[name] for name in names if name in query})
-        check_wanted(plan, wanted)
+        selection = OutputSelection(**{name: query[name] for name in names if name in query})
+        check_wanted(plan, selection)
         if query["format"] != "json":
             content_type, write = FILES[query["format"]]
-            response = StreamingHttpResponse(write(self.account, plan, wanted), content_type=content_type)
+            response = StreamingHttpResponse(write(self.account, plan, selection), content_type=content_type)
             name = f"{plan.experiment.name}.{query['format']}"
             response["Content-Disposition"] = content_disposition_header(True, name)
             return response
-        rows, cursor = page_of_outputs(self.account, plan, wanted, limit=query["limit"], cursor=query.get("cursor"))
+        rows, cursor = page_of_outputs(self.account, plan, selection, limit=query["limit"], cursor=query.get("cursor"))
         return Response({"results": rows, "next_cursor": cursor})

@@ -50,7 +50,7 @@ class RetryView(AccountView):
         """
         get_plan(account=self.account, id=id)
         body = checked(RetryIn(data=request.data))
-        ordered = order_retry(
+        order = order_retry(
             account=self.account,
             experiment_id=id,
             what=body["what"],
@@ -58,19 +58,19 @@ class RetryView(AccountView):
             config_ids=body.get("config_ids"),
             actor=self.caller.actor,
         )
-        if ordered.retry is not None:
+        if order.retry is not None:
             enqueue_after_commit()
         return Response(
             RetryAnswer(
                 experiment_id=str(id),
-                number=ordered.retry.number if ordered.retry else None,
+                number=order.retry.number if order.retry else None,
                 what=body["what"],
                 error_types=body.get("error_types"),
-                n_outputs=ordered.n_outputs,
-                n_waiting=ordered.n_waiting,
+                n_outputs=order.n_outputs,
+                n_waiting=order.n_waiting,
                 configs=[
                     RetriedConfig(config_id=str(config.pk), config=config.name, n_outputs=n)
-                    for config, n in ordered.counts
+                    for config, n in order.counts
                 ],
             )
         )

@@ -184,8 +184,8 @@ class BatchIn(Strict):
 def plan_of_batch(body: Mapping[str, object]) -> dict[str, Any]:
     """Return the validated plan of a batch: its own values, and the defaults of a plan."""
     defaults = {name: field.default for name, field in PlanIn().fields.items() if field.default is not empty}
-    said = {name: body[name] for name in ("metrics", "level", "promote")}
-    return {**defaults, **said, "num_shards": 1} | ({"sample": body["sample"]} if body.get("sample") else {})
+    options = {name: body[name] for name in ("metrics", "level", "promote")}
+    return {**defaults, **options, "num_shards": 1} | ({"sample": body["sample"]} if body.get("sample") else {})
 
 
 class PostedScoreIn(Strict):

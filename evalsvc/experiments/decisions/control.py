@@ -168,7 +168,7 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
         parameters = prepared_parameters(account, config.kind, _unpinned(config.kind, parameters, changes), pointer="")
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
         _check_changes(account, plan, candidate)
-        (made,) = add_configs(
+        (added,) = add_configs(
             account=account, plan=plan, candidates=[candidate], parent=config, actor=actor, pointer=""
         )
         ControlOp.objects.create(
@@ -177,22 +177,22 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
             action="clone",
             actor=actor[:255],
             config_ids=[config.pk],
-            changed_ids=[made.pk],
+            changed_ids=[added.pk],
         )
-        return made
+        return added
 
 
 def _without_nulls(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {knob: value for knob, value in parameters.items() if value is not None}
-    if isinstance(nodes := kept.get("nodes"), Mapping):
-        named = {name: node for name, node in nodes.items() if node is not None}
-        kept["nodes"] = {
+    non_null = {knob: value for knob, value in parameters.items() if value is not None}
+    if isinstance(nodes := non_null.get("nodes"), Mapping):
+        non_null_nodes = {name: node for name, node in nodes.items() if node is not None}
+        non_null["nodes"] = {
             name: {knob: value for knob, value in node.items() if value is not None}
             if isinstance(node, Mapping)
             else node
-            for name, node in named.items()
+            for name, node in non_null_nodes.items()
         }
-    return kept
+    return non_null
 
 
 def _paths(changes: Mapping[str, object]) -> list[Path]:
@@ -225,9 +225,9 @@ def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 def _check_changes(account: Account, plan: ExperimentPlan, candidate: Candidate) -> None:
     kind, parameters = candidate.kind, candidate.parameters
     wrong = [*problems(kind, parameters), *KnownConnections(account).problems(kind, parameters)]
-    found = [FieldError(f"/changes{where.removeprefix('/parameters')}", why) for where, why in wrong]
-    if found:
-        raise Invalid(*found)
+    errors = [FieldError(f"/changes{where.removeprefix('/parameters')}", why) for where, why in wrong]
+    if errors:
+        raise Invalid(*errors)
     try:
         check_templates(account=account, version=plan.dataset_version, candidates=[candidate])
         metrics = [Metric.from_json(row) for row in plan.metrics]
@@ -237,9 +237,9 @@ def _check_changes(account: Account, plan: ExperimentPlan, candidate: Candidate)
 
 
 def _free_name(config: Config) -> str:
-    taken = set(Config.objects.filter(experiment_id=config.experiment_id).values_list("name", flat=True))
+    names = set(Config.objects.filter(experiment_id=config.experiment_id).values_list("name", flat=True))
     number = 2
-    while f"{config.name[:90]} ({number})" in taken:
+    while f"{config.name[:90]} ({number})" in names:
         number += 1
     return f"{config.name[:90]} ({number})"
 

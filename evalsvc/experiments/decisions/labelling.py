@@ -104,7 +104,7 @@ def _leader_name(view: dict[str, Any]) -> str | None:
 
 def _evidence(plan: ExperimentPlan, config: Config, view: dict[str, Any], actor: str) -> LabelEvidence:
     metric = primary_metric(plan)
-    shown = next(row for row in view["configs"] if row["id"] == str(config.pk))["metrics"][metric.name]
+    metric_view = next(row for row in view["configs"] if row["id"] == str(config.pk))["metrics"][metric.name]
     same = ("n", "N", "value", "lower", "upper", "level", "covers", "method", "higher_is_better")
     return LabelEvidence(
         experiment_id=str(plan.pk),
@@ -121,7 +121,7 @@ def _evidence(plan: ExperimentPlan, config: Config, view: dict[str, Any], actor:
         decisions=[_decision(row) for row in view["decisions"]],
         by=actor,
         at=timezone.now().isoformat(),
-        **{name: shown[name] for name in same},
+        **{name: metric_view[name] for name in same},
     )
 
 
@@ -129,18 +129,18 @@ def _rivals(plan: ExperimentPlan, config: Config) -> list[LabelRival]:
     scene = scene_of(plan)
     others = [other for other in scene.configs if other.pk != config.pk]
     scene = with_pairs(scene, [(config, other) for other in others])
-    found = (_rival(scene, config, other) for other in others)
-    return [rival for rival in found if rival is not None][:MAX_RIVALS]
+    rivals = (_rival(scene, config, other) for other in others)
+    return [rival for rival in rivals if rival is not None][:MAX_RIVALS]
 
 
 def _rival(scene: Scene, config: Config, other: Config) -> LabelRival | None:
     has_baseline = is_declared(scene.plan, baseline_of(scene.plan, scene.configs))
     question = question_of(scene.plan, primary_metric(scene.plan), scene.n_ever, has_baseline=has_baseline)
-    found = versus(scene, config, other, question, {})
-    if found is None:
+    comparison = versus(scene, config, other, question, {})
+    if comparison is None:
         return None
-    shown = {name: found[name] for name in ("n", "delta", "lower", "upper", "word")}
-    return msgspec.convert({"config_id": str(other.pk), "config": other.name, **shown}, LabelRival)
+    fields = {name: comparison[name] for name in ("n", "delta", "lower", "upper", "word")}
+    return msgspec.convert({"config_id": str(other.pk), "config": other.name, **fields}, LabelRival)
 
 
 def _decision(row: dict[str, Any]) -> LabelDecision:

@@ -55,7 +55,7 @@ def stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -
 
 def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> bool:
     """Decide on the current evidence; return whether anything has changed."""
-    found = {config.pk: config for config in configs}
+    configs_by_id = {config.pk: config for config in configs}
     stops, resumed = _past(plan, configs)
     waiting = unsupported(stops, {config.pk for config in configs if config.is_in_race})
     drops = {drop.loser: drop for drop in decide(rules_of(plan), contenders_of(configs, waiting, resumed), pairs)}
@@ -63,12 +63,12 @@ def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) 
     for id, drop in drops.items():
         if id in waiting:
             # It stays stopped, for another config that is in the race.
-            note(plan, found[id], drop)
+            note(plan, configs_by_id[id], drop)
             changed = True
-        elif not found[id].kept_by_user:
-            changed |= stop_config(plan, found[id], reason=Reason.POLICY, drop=drop)
+        elif not configs_by_id[id].kept_by_user:
+            changed |= stop_config(plan, configs_by_id[id], reason=Reason.POLICY, drop=drop)
     for id in waiting - drops.keys():
-        changed |= bring_back(plan, found[id], reason=Reason.POLICY, because_of=stops[id].winner)
+        changed |= bring_back(plan, configs_by_id[id], reason=Reason.POLICY, because_of=stops[id].winner)
     return changed
 
 
@@ -103,8 +103,8 @@ def stop_decided(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     if not plan.stop_when_decided:
         return
     racing = [config for config in configs if config.is_in_race]
-    lost = any(config.state == State.STOPPED and config.stop_reason == Reason.POLICY for config in configs)
-    if len(racing) == 1 and lost and racing[0].state == State.RUNNING and not racing[0].kept_by_user:
+    has_losers = any(config.state == State.STOPPED and config.stop_reason == Reason.POLICY for config in configs)
+    if len(racing) == 1 and has_losers and racing[0].state == State.RUNNING and not racing[0].kept_by_user:
         drop = Drop(racing[0].pk, None, "decided", None, {"n": racing[0].watermark})
         stop_config(plan, racing[0], reason=Reason.DECIDED, drop=drop)
     others = [config.pk for config in racing if config.state == State.RUNNING]

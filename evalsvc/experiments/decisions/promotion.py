@@ -45,8 +45,8 @@ def promote_leader(plan: ExperimentPlan) -> int:
     if (leader := live_view(plan)["leader"]) is None:
         return 0
     if plan.promote is None and _configs(plan).count() == 1:
-        known = _promoted_with_its_examples(plan, pairs)
-        pairs = [pair for pair in pairs if pair not in known]
+        promoted_pairs = _promoted_with_its_examples(plan, pairs)
+        pairs = [pair for pair in pairs if pair not in promoted_pairs]
     return _promote(plan, _configs(plan).get(pk=int(leader)), pairs)
 
 
@@ -93,8 +93,8 @@ def promoted_scores(plan: ExperimentPlan) -> list[PromotedScores]:
     rows = HistoryScore.objects.filter(account_id=plan.account_id, experiment_id=plan.pk, trial=False)
     rows = rows.filter(source=HistoryScore.Source.EXPERIMENT, evaluator_id__in=evaluators, profile_name__in=profiles)
     columns = ("evaluator_id", "profile_name", "config_id")
-    found = rows.values_list(*columns).annotate(n=Count("id")).order_by(*columns)
-    return [PromotedScores(*row) for row in found]
+    counts = rows.values_list(*columns).annotate(n=Count("id")).order_by(*columns)
+    return [PromotedScores(*row) for row in counts]
 
 
 def _promoted(plan: ExperimentPlan, experiments: Any, pairs: Pairs) -> set[tuple[str, str]]:

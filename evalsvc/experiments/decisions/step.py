@@ -74,10 +74,10 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: b
 
 def _see_states(configs: Sequence[Config]) -> None:
     """Reload the states under the plan's lock: a config stopped in the meantime neither wins nor prolongs the race."""
-    found = Config.objects.in_bulk([config.pk for config in configs])
+    current = Config.objects.in_bulk([config.pk for config in configs])
     for config in configs:
         for name in ("state", "stop_reason", "kept_by_user", "pause_at"):
-            setattr(config, name, getattr(found[config.pk], name))
+            setattr(config, name, getattr(current[config.pk], name))
 
 
 def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
@@ -128,12 +128,12 @@ def _pause(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Stop everything when a budget is spent. Queries are not given out beyond it in the first place."""
-    spent = _spent(plan, configs)
-    if not spent:
+    exceeded = _spent(plan, configs)
+    if not exceeded:
         return
     for config in configs:
         if config.state == Config.State.RUNNING:
-            drop = Drop(config.pk, None, "budget", None, spent)
+            drop = Drop(config.pk, None, "budget", None, exceeded)
             stop_config(plan, config, reason=Config.StopReason.BUDGET, drop=drop)
 
 

@@ -44,8 +44,8 @@ def abort(plan: ExperimentPlan, config: Config, drop: Drop) -> bool:
 
 
 def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: Drop, state: str) -> bool:
-    found = Config.objects.filter(which, pk=config.pk)
-    if not found.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
+    rows = Config.objects.filter(which, pk=config.pk)
+    if not rows.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
         return False
     tell_after_commit(EPOCHS)
     config.state, config.stop_reason = state, reason
@@ -57,8 +57,8 @@ def bring_back(plan: ExperimentPlan, config: Config, *, reason: str, because_of:
     """Let a config continue that the planner had stopped for this reason; False when it has been changed since."""
     is_over = config.watermark >= plan.run_length
     state = Config.State.COMPLETED if is_over else Config.State.RUNNING
-    stopped = Config.objects.filter(pk=config.pk, state=Config.State.STOPPED, stop_reason=reason)
-    if not stopped.update(state=state, stop_reason=None, epoch=F("epoch") + 1):
+    rows = Config.objects.filter(pk=config.pk, state=Config.State.STOPPED, stop_reason=reason)
+    if not rows.update(state=state, stop_reason=None, epoch=F("epoch") + 1):
         return False
     tell_after_commit(EPOCHS)
     config.state, config.stop_reason = state, None

@@ -84,7 +84,7 @@ def expand(
     names = set(taken)
     room = Room(settings.MAX_BODY_BYTES, pointer)
     schemas: set[bytes] = set()
-    known = KnownConnections(account)
+    connections = KnownConnections(account)
     for i, row in enumerate(wanted):
         at = f"{pointer}/{i}"
         try:
@@ -92,8 +92,8 @@ def expand(
         except ValueError as exc:
             errors.append(FieldError(f"{at}/search", str(exc)))
             continue
-        for asked, suffix in points:
-            parameters = prepared_parameters(account, row["kind"], asked, pointer=at)
+        for raw_parameters, suffix in points:
+            parameters = prepared_parameters(account, row["kind"], raw_parameters, pointer=at)
             name = _name(row, suffix, len(candidates) + len(taken) + 1)
             if name in names and suffix:
                 # Long values are shortened in names, and may then begin alike.
@@ -104,7 +104,7 @@ def expand(
             schemas.add(orjson.dumps(parameters.get(OUTPUT_SCHEMA)))
             if len(schemas) > MAX_SCHEMAS:
                 raise Invalid(FieldError(pointer, f"More than {MAX_SCHEMAS} different `{OUTPUT_SCHEMA}`s."))
-            wrong = [*problems(row["kind"], parameters), *known.problems(row["kind"], parameters)]
+            wrong = [*problems(row["kind"], parameters), *connections.problems(row["kind"], parameters)]
             errors += [FieldError(at + where, detail) for where, detail in wrong]
             candidates.append(Candidate(name, row["kind"], parameters))
         if len(candidates) > MAX_CONFIGS:
@@ -120,15 +120,15 @@ def _name(row: Mapping[str, Any], suffix: str, number: int) -> str:
 
 
 def _points(row: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    fixed = dict(row.get("parameters") or {})
+    base_parameters = dict(row.get("parameters") or {})
     search = row.get("search")
     if not search:
-        yield fixed, ""
+        yield base_parameters, ""
         return
     knobs = knobs_of(search)
     axes, paths, names = [knob.values for knob in knobs], [knob.path for knob in knobs], names_of(knobs)
     for values in _choices(axes, row.get("method") or "grid", row.get("n"), row.get("seed") or 0):
-        yield with_values(fixed, paths, values), label(names, values)
+        yield with_values(base_parameters, paths, values), label(names, values)
 
 
 def _choices(axes: Sequence[list[Any]], method: str, n: int | None, seed: int) -> Iterator[tuple[Any, ...]]:
@@ -189,7 +189,7 @@ def hash_of(kind: str, parameters: Mapping[str, object], *, salt: str = "") -> s
     stage = hashed(parameters)
     if kind == PIPELINE:
         nodes = parameters.get("nodes")
-        named = nodes.items() if isinstance(nodes, Mapping) else ()
-        stage["nodes"] = {name: hashed(node) for name, node in named}
+        node_items = nodes.items() if isinstance(nodes, Mapping) else ()
+        stage["nodes"] = {name: hashed(node) for name, node in node_items}
     text = orjson.dumps([kind, stage, salt], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()

@@ -74,26 +74,26 @@ def with_values(parameters: Mapping[str, object], paths: Sequence[Path], values:
     """
     if len(paths) > MAX_KNOBS:
         raise ValueError(f"More than {MAX_KNOBS} knobs.")
-    made: dict[str, Any] = dict(parameters)
+    result: dict[str, Any] = dict(parameters)
     for path, value in zip(paths, values, strict=True):
         _check_depth(path)
-        made = _put(made, path, value, path)
-    return made
+        result = _put(result, path, value, path)
+    return result
 
 
 def _put(place: Any, path: Path, value: Any, whole: Path) -> Any:
     if not path:
         return value
-    step, rest = path[0], path[1:]
+    step, tail = path[0], path[1:]
     if isinstance(place, list):
         if not is_place_in(place, step):
             raise ValueError(f"`{'.'.join(whole)}`: the list there has {len(place)} items, and none is {step[:60]!r}.")
         at = int(step)
-        return [*place[:at], _put(place[at], rest, value, whole), *place[at + 1 :]]
+        return [*place[:at], _put(place[at], tail, value, whole), *place[at + 1 :]]
     if place is not None and not isinstance(place, Mapping):
         raise ValueError(f"`{'.'.join(whole)}`: {step!r} would lie in {place!r:.60}, which is neither object nor list.")
     inside = dict(place or {})
-    return inside | {step: _put(inside.get(step), rest, value, whole)}
+    return inside | {step: _put(inside.get(step), tail, value, whole)}
 
 
 def names_of(knobs: Sequence[Knob]) -> list[str]:

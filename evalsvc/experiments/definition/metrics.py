@@ -117,8 +117,8 @@ class Metric:
 
 def pointers_of(source: str, denominator: str | None) -> dict[str, str]:
     """Return the pointers to a metric's numbers in an output, by the field that has them; empty for other metrics."""
-    both = {"source": source, "denominator": denominator or ""}
-    return {name: pointer for name, pointer in both.items() if pointer.startswith("/")}
+    by_field = {"source": source, "denominator": denominator or ""}
+    return {name: pointer for name, pointer in by_field.items() if pointer.startswith("/")}
 
 
 def resolve_metrics(
@@ -216,8 +216,8 @@ def _resolve_one(
         text = "`score` and `pass` come from an evaluator" if run is None else f"{source!r} does not come from one"
         raise MetricProblem("/source", f"{text}; `evaluator` and `source` do not go together.")
     if run is None and source not in (CLIENT, *MEASURED_SOURCES) and not source.startswith("/"):
-        known = ", ".join((*EVALUATOR_SOURCES, CLIENT, *MEASURED_SOURCES))
-        raise MetricProblem("/source", f"{source!r} is none of {known}, nor a JSON pointer into the output.")
+        sources = ", ".join((*EVALUATOR_SOURCES, CLIENT, *MEASURED_SOURCES))
+        raise MetricProblem("/source", f"{source!r} is none of {sources}, nor a JSON pointer into the output.")
     kind = kind_of(row)
     if kind.takes_denominator and source != CLIENT and not (source.startswith("/") and row.get("denominator")):
         raise MetricProblem(
@@ -225,8 +225,12 @@ def _resolve_one(
         )
     bounds, binary_samples = _bounds(row, run, source)
     binary = binary_samples and n_samples == 1
-    chosen = row.get("strategy") or strategy or kind.default_strategy(binary)
-    if kind.covers is not None and chosen is not None and (why := check_strategy(chosen, kind, binary, bounds)):
+    strategy_name = row.get("strategy") or strategy or kind.default_strategy(binary)
+    if (
+        kind.covers is not None
+        and strategy_name is not None
+        and (why := check_strategy(strategy_name, kind, binary, bounds))
+    ):
         raise MetricProblem("/strategy", why)
     return Metric(
         name=row["name"],
@@ -237,7 +241,7 @@ def _resolve_one(
         binary_samples=binary_samples and n_samples > 1,
         in_history=n_samples == 1,
         higher_is_better=row.get("higher_is_better", True),
-        strategy=None if kind.covers is None else chosen,
+        strategy=None if kind.covers is None else strategy_name,
         denominator=row.get("denominator"),
         sample=_sample(row, run),
         explain_strategy=row.get("explain_strategy") or "on-fail",
@@ -253,15 +257,15 @@ def kind_of(row: Mapping[str, Any]) -> MetricKind:
     The default is a mean. With flags but none of them true, the number is used without a type.
     """
     flags = {kind: row.get(f"is_{kind}") for kind in (ALGEBRAIC, DISTRIBUTIVE)}
-    spoken = [kind for kind, flag in flags.items() if flag is not None]
-    chosen = [kind for kind, flag in flags.items() if flag]
-    if not spoken:
+    flagged_kinds = [kind for kind, flag in flags.items() if flag is not None]
+    enabled_kinds = [kind for kind, flag in flags.items() if flag]
+    if not flagged_kinds:
         return kind_named(row["type"]) if row.get("type") else ALGEBRAIC
     if row.get("type"):
         raise MetricProblem("/type", "Give either `type`, or `is_algebraic` and `is_distributive`.")
-    if len(chosen) > 1:
+    if len(enabled_kinds) > 1:
         raise MetricProblem("/is_distributive", "A metric is a mean (algebraic) or a total (distributive), not both.")
-    return chosen[0] if chosen else UNTYPED
+    return enabled_kinds[0] if enabled_kinds else UNTYPED
 
 
 def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> Resolved | None:

@@ -43,9 +43,9 @@ def pipeline_problems(parameters: Mapping[str, Any]) -> Problems:
         return
     for knob in parameters.keys() - KNOWN:
         yield f"{PARAMETERS}/{knob}", f"{knob!r} is not a parameter here; there are {', '.join(sorted(KNOWN))}."
-    found = [*_node_problems(nodes), *_input_problems(parameters), *_simulated_problems(parameters)]
-    yield from found
-    if not found:
+    basic_problems = [*_node_problems(nodes), *_input_problems(parameters), *_simulated_problems(parameters)]
+    yield from basic_problems
+    if not basic_problems:
         read = [read_node(name, node, parameters) for name, node in nodes.items()]
         yield from _name_problems(read, nodes)
         yield from _graph_problems(read, parameters)
@@ -77,10 +77,10 @@ def _shape_problems(at: str, node: Mapping[str, Any]) -> Problems:
     elif kind not in SHAPES:
         yield f"{at}/kind", f"{kind!r:.100} is none of the kinds of a node: {', '.join(SHAPES)}."
     else:
-        own = {knob: value for knob, value in node.items() if knob not in OF_NODES}
-        if OUTPUT_SCHEMA in own:
+        kind_parameters = {knob: value for knob, value in node.items() if knob not in OF_NODES}
+        if OUTPUT_SCHEMA in kind_parameters:
             yield f"{at}/{OUTPUT_SCHEMA}", f"`{OUTPUT_SCHEMA}` is of the whole output; it stands beside `nodes`."
-        for where, why in shape_problems(str(kind), own, is_node=True):
+        for where, why in shape_problems(str(kind), kind_parameters, is_node=True):
             yield at + where.removeprefix(PARAMETERS), why
 
 
@@ -124,8 +124,8 @@ def _simulated_problems(parameters: Mapping[str, Any]) -> Problems:
     if not isinstance(by_id, Mapping) or len(by_id) > MAX_SIMULATED:
         yield at, f"An object of at most {MAX_SIMULATED} ids of examples, each with outputs by node."
         return
-    for id, given in by_id.items():
-        yield from _given_problems(given, nodes, f"{at}/{id[:100]}")
+    for id, outputs in by_id.items():
+        yield from _given_problems(outputs, nodes, f"{at}/{id[:100]}")
 
 
 def _given_problems(given: Any, nodes: Mapping[str, Any], at: str) -> Problems:
@@ -150,7 +150,7 @@ def _name_problems(read: list[PipelineNode], nodes: Mapping[str, Any]) -> Proble
 
 
 def _problem_with_name(token: str, node: PipelineNode, nodes: Mapping[str, Any]) -> str | None:
-    root, _, rest = token.partition(".")
+    root, _, subpath = token.partition(".")
     if root in node.inputs or root in ROOTS:
         return None
     if root == EXPECTED:
@@ -161,8 +161,8 @@ def _problem_with_name(token: str, node: PipelineNode, nodes: Mapping[str, Any])
             f" nor among the `inputs` of {node.name!r}."
         )
     fields = fields_of(nodes[root])
-    first = root_of_name(rest)
-    if rest and fields is not None and first not in fields:
+    first = root_of_name(subpath)
+    if subpath and fields is not None and first not in fields:
         return f"`{{{{{token}}}}}`: node {root!r} puts out {_listed(fields)}, and no {first!r}."
     return None
 

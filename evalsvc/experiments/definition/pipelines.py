@@ -76,8 +76,8 @@ class PipelineGraph:
         """Return the answer within the outputs of all nodes; MISSING where the pointer leads nowhere."""
         if is_pointer(self.output):
             return resolve_pointer(outputs, self.output)
-        found = outputs[self.output]
-        return found[OUTPUT] if isinstance(found, Mapping) and OUTPUT in found else found
+        value = outputs[self.output]
+        return value[OUTPUT] if isinstance(value, Mapping) and OUTPUT in value else value
 
 
 def read_pipeline(parameters: Mapping[str, Any]) -> PipelineGraph:
@@ -93,14 +93,14 @@ def read_pipeline(parameters: Mapping[str, Any]) -> PipelineGraph:
 
 def read_node(name: str, node: Mapping[str, Any], parameters: Mapping[str, Any]) -> PipelineNode:
     """Read one node of the parameters of a pipeline."""
-    own = {knob: value for knob, value in node.items() if knob not in OF_NODES}
-    names = tuple(dict.fromkeys(template_names([own.get(knob) for knob in TEMPLATED])))
+    own_parameters = {knob: value for knob, value in node.items() if knob not in OF_NODES}
+    names = tuple(dict.fromkeys(template_names([own_parameters.get(knob) for knob in TEMPLATED])))
     others = parameters["nodes"]
     inputs = (parameters.get("inputs") or {}).get(name)
     return PipelineNode(
         name=name,
         kind=node.get("kind"),
-        parameters=own,
+        parameters=own_parameters,
         names=names,
         reads=tuple(dict.fromkeys(root for root in map(root_of_name, names) if root in others)),
         reuse=node["reuse"] if node.get("reuse") is not None else _is_same_each_time(node),
@@ -121,15 +121,15 @@ def root_of_name(name: str) -> str:
 
 def in_reading_order(nodes: Sequence[PipelineNode]) -> tuple[list[PipelineNode], list[PipelineNode]]:
     """Return the nodes in an order in which each follows those that it reads, and those that a cycle leaves over."""
-    ordered: list[PipelineNode] = []
-    left = list(nodes)
+    sorted_nodes: list[PipelineNode] = []
+    remaining = list(nodes)
     while True:
-        known = {node.name for node in ordered}
-        ready = [node for node in left if known.issuperset(node.reads)]
+        names = {node.name for node in sorted_nodes}
+        ready = [node for node in remaining if names.issuperset(node.reads)]
         if not ready:
-            return ordered, left
-        ordered += ready
-        left = [node for node in left if node not in ready]
+            return sorted_nodes, remaining
+        sorted_nodes += ready
+        remaining = [node for node in remaining if node not in ready]
 
 
 def unread_nodes(nodes: Sequence[PipelineNode]) -> list[str]:
@@ -144,8 +144,8 @@ def fields_of(node: Mapping[str, Any]) -> list[str] | None:
         return None
     if node.get("kind") == "chat":
         return list(CHAT_OUTPUTS)
-    picked = node.get(OUTPUT, {OUTPUT: ""})
-    return list(picked) if isinstance(picked, Mapping) else None
+    output_fields = node.get(OUTPUT, {OUTPUT: ""})
+    return list(output_fields) if isinstance(output_fields, Mapping) else None
 
 
 def takers(name: str, nodes: Mapping[str, Any]) -> list[str]:
@@ -163,16 +163,16 @@ def expanded(parameters: Mapping[str, Any]) -> dict[str, Any]:
     nodes, inputs = parameters["nodes"], parameters.get("inputs")
     if not isinstance(inputs, Mapping):
         return dict(parameters)
-    found: dict[str, Any] = {name: value for name, value in inputs.items() if name in nodes}
+    inputs_by_node: dict[str, Any] = {name: value for name, value in inputs.items() if name in nodes}
     for name, value in inputs.items():
         if name in nodes:
             continue
         taking = takers(name, nodes) if name not in ROOTS else []
-        if len(taking) == 1 and isinstance(found.get(taking[0], {}), Mapping):
-            found[taking[0]] = {**found.get(taking[0], {}), name: value}
+        if len(taking) == 1 and isinstance(inputs_by_node.get(taking[0], {}), Mapping):
+            inputs_by_node[taking[0]] = {**inputs_by_node.get(taking[0], {}), name: value}
         else:
-            found[name] = value
-    return {**parameters, "inputs": found}
+            inputs_by_node[name] = value
+    return {**parameters, "inputs": inputs_by_node}
 
 
 def chats_in(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

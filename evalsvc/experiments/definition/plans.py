@@ -132,10 +132,10 @@ def _strategy(body: Mapping[str, Any]) -> dict[str, Any]:
         if body.get(name) is not None and seed_words.get(other) is not None:
             detail = f"Give either `{name}` or `online_strategy_kwargs`, not both."
             raise Invalid(FieldError(f"/plan/{name}", detail))
-    chosen = {name: body.get(name, seed_words.get(other)) for name, other in ours.items()}
-    chosen["level"] = 0.95 if chosen["level"] is None else chosen["level"]
-    chosen["use_fpc"] = True if chosen["use_fpc"] is None else chosen["use_fpc"]
-    return chosen
+    values = {name: body.get(name, seed_words.get(other)) for name, other in ours.items()}
+    values["level"] = 0.95 if values["level"] is None else values["level"]
+    values["use_fpc"] = True if values["use_fpc"] is None else values["use_fpc"]
+    return values
 
 
 def _check_finite(fields: Mapping[str, Any]) -> None:

@@ -20,20 +20,20 @@ FOUND = {"revision_id": str, "sha256": str}
 
 def prompt_source_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """List what is wrong with the name of a prompt: a pointer and a sentence each."""
-    asked = parameters.get(PROMPT_FROM)
-    if asked is None:
+    reference = parameters.get(PROMPT_FROM)
+    if reference is None:
         return
-    if not isinstance(asked, Mapping) or not isinstance(asked.get("name"), str):
+    if not isinstance(reference, Mapping) or not isinstance(reference.get("name"), str):
         yield AT, "Name the prompt: an object with `name`, and with `project`, `label` or `revision` where they matter."
         return
-    for key, value in asked.items():
+    for key, value in reference.items():
         kind = (ASKED | FOUND).get(key)
         if kind is None:
             yield f"{AT}/{key}", f"`{key}` is not known here; there are {', '.join(ASKED)}."
         elif not isinstance(value, kind) or isinstance(value, bool):
             yield f"{AT}/{key}", f"{value!r:.100} is not a value that `{key}` can have."
     text = parameters.get("prompt")
-    if isinstance(text, str) and asked.get("sha256") != normalized_sha256(text):
+    if isinstance(text, str) and reference.get("sha256") != normalized_sha256(text):
         yield AT, "The text of `prompt` is not that of this prompt. Give one of both; null takes either away."
 
 
@@ -45,15 +45,15 @@ def pin_prompt(
     `at` is the location of the parameters within what is at `pointer`. A prompt that is pinned already is left as it
     is. Raises Invalid for a prompt that does not exist. Requires the account's scope.
     """
-    asked = parameters.get(PROMPT_FROM)
-    if asked is None or "prompt" in parameters or list(prompt_source_problems(parameters)):
+    prompt_source = parameters.get(PROMPT_FROM)
+    if prompt_source is None or "prompt" in parameters or list(prompt_source_problems(parameters)):
         return dict(parameters)
-    row = _found(account, asked, f"{pointer}{at}/{PROMPT_FROM}")
-    known = {name: asked[name] for name in ("label",) if name in asked}
+    row = _found(account, prompt_source, f"{pointer}{at}/{PROMPT_FROM}")
+    label_field = {name: prompt_source[name] for name in ("label",) if name in prompt_source}
     source = {
         "project": row.prompt.project.name,
         "name": row.prompt.name,
-        **known,
+        **label_field,
         "revision": row.number,
         "revision_id": str(row.pk),
         "sha256": row.body_sha256,
@@ -66,9 +66,9 @@ def unpinned(parameters: Mapping[str, Any], changed: set[str]) -> dict[str, Any]
     source = parameters.get(PROMPT_FROM)
     if PROMPT_FROM not in changed or not isinstance(source, Mapping) or "prompt" in changed:
         return dict(parameters)
-    fixed = set(FOUND) | ({"revision"} if "label" in source else set())
-    asked = {name: value for name, value in source.items() if name not in fixed and value is not None}
-    return {**{name: value for name, value in parameters.items() if name != "prompt"}, PROMPT_FROM: asked}
+    pinned_keys = set(FOUND) | ({"revision"} if "label" in source else set())
+    reference = {name: value for name, value in source.items() if name not in pinned_keys and value is not None}
+    return {**{name: value for name, value in parameters.items() if name != "prompt"}, PROMPT_FROM: reference}
 
 
 def _found(account: Account, asked: Mapping[str, Any], pointer: str) -> PromptRevision:
@@ -78,9 +78,9 @@ def _found(account: Account, asked: Mapping[str, Any], pointer: str) -> PromptRe
         of=PromptFilters(name=asked["name"], project_name=asked.get("project")),
         filters=RevisionFilters(number=number, label=label, latest_only=label is None and number is None),
     )[:2]
-    found = list(rows)
-    if not found:
+    revisions = list(rows)
+    if not revisions:
         raise Invalid(FieldError(pointer, "The account has no such prompt, or no such revision or label of it."))
-    if len(found) > 1:
+    if len(revisions) > 1:
         raise Invalid(FieldError(pointer, "Several projects have a prompt of this name; give `project`."))
-    return found[0]
+    return revisions[0]

@@ -31,16 +31,16 @@ def is_wide(metric: Metric, lowest: float | None, highest: float | None) -> bool
 
 def wide_in(metric: Metric, rows: Iterable[Aggregate]) -> list[str]:
     """Return the warning for a metric of a running experiment, by everything that its configs have scored."""
-    seen = [row for row in rows if row.metric == metric.name and row.scope == Aggregate.Scope.ALL and row.n]
-    if sum(row.n for row in seen) < ENOUGH_SCORES:
+    aggregates = [row for row in rows if row.metric == metric.name and row.scope == Aggregate.Scope.ALL and row.n]
+    if sum(row.n for row in aggregates) < ENOUGH_SCORES:
         return []
-    lowest = min(row.lowest for row in seen if row.lowest is not None)
-    return [WIDE_RANGE] if is_wide(metric, lowest, max(row.highest or lowest for row in seen)) else []
+    lowest = min(row.lowest for row in aggregates if row.lowest is not None)
+    return [WIDE_RANGE] if is_wide(metric, lowest, max(row.highest or lowest for row in aggregates)) else []
 
 
 def wide_before(version: DatasetVersion, metrics: Sequence[Metric]) -> list[dict[str, Any]]:
     """Return the warnings of a plan: by what its evaluators can answer, and by earlier scores on the same dataset."""
-    found = []
+    wide_ranges = []
     for i, metric in enumerate(metrics):
         why = by_evaluator(metric) or _by_earlier(version, metric)
         if why and metric.value_range is not None:
@@ -49,21 +49,28 @@ def wide_before(version: DatasetVersion, metrics: Sequence[Metric]) -> list[dict
                 f"The range of {metric.name!r} is {low:g} to {high:g}, and {why}. A narrower one decides with far fewer"
                 " queries; a score outside it is an error."
             )
-            found.append({"pointer": f"/plan/metrics/{i}/value_range", "detail": detail})
-    return found
+            wide_ranges.append({"pointer": f"/plan/metrics/{i}/value_range", "detail": detail})
+    return wide_ranges
 
 
 def warned(answer: dict[str, Any], version: DatasetVersion, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Add the warning to an answer, and the location and reason of each wide range."""
-    found = wide_before(version, metrics)
-    return answer | {"warnings": [*answer.get("warnings", ()), *([WIDE_RANGE] if found else [])], "wide_ranges": found}
+    wide_ranges = wide_before(version, metrics)
+    return answer | {
+        "warnings": [*answer.get("warnings", ()), *([WIDE_RANGE] if wide_ranges else [])],
+        "wide_ranges": wide_ranges,
+    }
 
 
 def by_evaluator(metric: Metric) -> str | None:
     """Return what a metric's evaluator can answer, if the range is much wider."""
     run = find_evaluator(metric.runs) if metric.runs and metric.source == "score" else None
-    own = run[0].value_range if run is not None else None
-    return f"its evaluator answers {own[0]:g} to {own[1]:g}" if own and is_wide(metric, *own) else None
+    evaluator_range = run[0].value_range if run is not None else None
+    return (
+        f"its evaluator answers {evaluator_range[0]:g} to {evaluator_range[1]:g}"
+        if evaluator_range and is_wide(metric, *evaluator_range)
+        else None
+    )
 
 
 def _by_earlier(version: DatasetVersion, metric: Metric) -> str | None:
@@ -75,7 +82,7 @@ def _by_earlier(version: DatasetVersion, metric: Metric) -> str | None:
         scope=Aggregate.Scope.ALL,
         n__gt=0,
     )
-    seen = rows.aggregate(n=Sum("n"), lowest=Min("lowest"), highest=Max("highest"))
-    if (seen["n"] or 0) < ENOUGH_SCORES or not is_wide(metric, seen["lowest"], seen["highest"]):
+    summary = rows.aggregate(n=Sum("n"), lowest=Min("lowest"), highest=Max("highest"))
+    if (summary["n"] or 0) < ENOUGH_SCORES or not is_wide(metric, summary["lowest"], summary["highest"]):
         return None
-    return f"earlier scores of that name on this dataset lie between {seen['lowest']:g} and {seen['highest']:g}"
+    return f"earlier scores of that name on this dataset lie between {summary['lowest']:g} and {summary['highest']:g}"

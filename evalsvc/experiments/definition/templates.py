@@ -52,8 +52,8 @@ def fill_text(template: str, fields: Mapping[str, Any]) -> str:
 def fill_json(template: object, fields: Mapping[str, object]) -> object:
     """Fill the texts of a JSON template; a text that is one token only becomes the value itself."""
     if isinstance(template, str):
-        whole = _token.fullmatch(template)
-        return field_value(whole[1].strip(), fields) if whole else fill_text(template, fields)
+        full_match = _token.fullmatch(template)
+        return field_value(full_match[1].strip(), fields) if full_match else fill_text(template, fields)
     if isinstance(template, Mapping):
         return {fill_text(key, fields): fill_json(value, fields) for key, value in template.items()}
     if isinstance(template, list):

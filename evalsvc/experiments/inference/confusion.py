@@ -47,12 +47,12 @@ def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion
     Raises Invalid for a pointer that leads nowhere in an example, and for more than a hundred classes.
     """
     cells = _cells(config, question)
-    known: Cells = Counter({pair: n for pair, n in cells.items() if None not in pair})
-    labels, n_others = _labels(known)
-    matrix = _matrix(known, labels, bool(n_others))
+    readable: Cells = Counter({pair: n for pair, n in cells.items() if None not in pair})
+    labels, n_others = _labels(readable)
+    matrix = _matrix(readable, labels, bool(n_others))
     level = question.level or plan.level
-    n, n_ok = sum(known.values()), sum(cells.values())
-    found = told_apart(matrix, level=level, seed=question.seed) if n else None
+    n, n_ok = sum(readable.values()), sum(cells.values())
+    metrics = told_apart(matrix, level=level, seed=question.seed) if n else None
     hits, actual, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
     names: list[str | None] = [*labels, *([None] if n_others else [])]
     return {
@@ -70,7 +70,7 @@ def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion
         "n_pending": max(0, plan.n_examples - n_ok - config.n_error),
         "n_unreadable": n_ok - n,
         "unreadable": {
-            "predicted": sum(count for (said, _), count in cells.items() if said is None),
+            "predicted": sum(count for (predicted_label, _), count in cells.items() if predicted_label is None),
             "actual": sum(count for (_, gold), count in cells.items() if gold is None),
         },
         "labels": names,
@@ -82,15 +82,15 @@ def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion
                 "n_actual": int(actual[i]),
                 "n_predicted": int(predicted[i]),
                 "n_hits": int(hits[i]),
-                "precision": _out(found.classes[i].precision, plan),
-                "recall": _out(found.classes[i].recall, plan),
-                "f1": _out(found.classes[i].f1, plan),
+                "precision": _out(metrics.classes[i].precision, plan),
+                "recall": _out(metrics.classes[i].recall, plan),
+                "f1": _out(metrics.classes[i].f1, plan),
             }
             for i, label in enumerate(labels)
-            if found is not None
+            if metrics is not None
         ],
-        "accuracy": _out(found.accuracy, plan) if found else None,
-        "macro_f1": _out(found.macro_f1, plan) if found else None,
+        "accuracy": _out(metrics.accuracy, plan) if metrics else None,
+        "macro_f1": _out(metrics.macro_f1, plan) if metrics else None,
     }
 
 
@@ -112,11 +112,11 @@ def find_config(configs: Sequence[Config], wanted: str | None) -> Config:
 def _cells(config: Config, question: LabelQuestion) -> Cells:
     root, *inside = pointed(question.actual)
     if root not in ROOTS:
-        known = ", ".join(f"/{name}" for name in ROOTS)
-        raise Invalid(FieldError("/actual", f"It lies in the example: a pointer that begins with one of {known}."))
+        roots = ", ".join(f"/{name}" for name in ROOTS)
+        raise Invalid(FieldError("/actual", f"It lies in the example: a pointer that begins with one of {roots}."))
     # Outputs are stored as `jsonb`, examples as `json`.
-    said, gold = label_sql("said", json="jsonb"), label_sql("gold", json="json")
-    statement = CELLS.format(gold=part_of_example(root), predicted=said, actual=gold)
+    predicted_sql, gold = label_sql("said", json="jsonb"), label_sql("gold", json="json")
+    statement = CELLS.format(gold=part_of_example(root), predicted=predicted_sql, actual=gold)
     with connections[current_role()].cursor() as cursor:
         cursor.execute(statement, [list(pointed(question.predicted)), inside, config.account_id, config.pk])
         rows = cursor.fetchall()
@@ -132,14 +132,16 @@ def _folded(label: str | None, question: LabelQuestion) -> str | None:
 
 def _labels(cells: Mapping[tuple[str | None, str | None], int]) -> tuple[list[str], int]:
     """Return the classes, the actual ones first, and how many other predicted labels are pooled."""
-    actual, said = Counter[str](), Counter[str]()
+    actual, predicted_counts = Counter[str](), Counter[str]()
     for (predicted, gold), n in cells.items():
         actual[gold or ""] += n
-        said[predicted or ""] += n
+        predicted_counts[predicted or ""] += n
     if len(actual) > MAX_CLASSES:
         detail = f"There are {len(actual)} different values there, and more than {MAX_CLASSES} are not classes."
         raise Invalid(FieldError("/actual", detail))
-    strange = [label for label, _ in sorted(said.items(), key=lambda one: (-one[1], one[0])) if label not in actual]
+    strange = [
+        label for label, _ in sorted(predicted_counts.items(), key=lambda one: (-one[1], one[0])) if label not in actual
+    ]
     room = MAX_CLASSES - len(actual)
     return [*sorted(actual), *sorted(strange[:room])], len(strange[room:])
 
@@ -148,14 +150,14 @@ def _matrix(cells: Mapping[tuple[str | None, str | None], int], labels: Sequence
     places = {label: i for i, label in enumerate(labels)}
     size = len(labels) + pooled
     matrix = np.zeros((size, size), dtype=np.int64)
-    for (said, gold), n in cells.items():
-        matrix[places[gold or ""], places.get(said or "", len(labels))] += n
+    for (predicted_label, gold), n in cells.items():
+        matrix[places[gold or ""], places.get(predicted_label or "", len(labels))] += n
     return matrix
 
 
 def _out(share: Share, plan: ExperimentPlan) -> dict[str, Any]:
-    shown = asdict(share) | {"warnings": list(share.warnings)}
+    view = asdict(share) | {"warnings": list(share.warnings)}
     if plan.cluster_by is None:
-        return shown
+        return view
     # Its intervals take examples one by one.
-    return shown | {"lower": None, "upper": None, "method": "none", "warnings": [NO_CLUSTERED]}
+    return view | {"lower": None, "upper": None, "method": "none", "warnings": [NO_CLUSTERED]}

@@ -92,20 +92,20 @@ def _pairs(metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int,
 
 def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs], level: float) -> dict[str, Any]:
     before = predecessors_of(config.kind, config.parameters)
-    found = [(pair, _interval(plan, pair, level)) for pair in pairs]
+    gaps = [(pair, _interval(plan, pair, level)) for pair in pairs]
     return {
         "config_id": str(config.pk),
         "name": config.name,
         "state": config.state,
-        "gaps": [_gap_out(plan, pair, interval, before.get(str(pair.metric.component))) for pair, interval in found],
-        **_bottleneck(found, before),
+        "gaps": [_gap_out(plan, pair, interval, before.get(str(pair.metric.component))) for pair, interval in gaps],
+        **_bottleneck(gaps, before),
     }
 
 
 def _interval(plan: ExperimentPlan, one: ModePairs, level: float, *, use_fpc: bool = False) -> PairedInterval:
     bounds = one.metric.value_range
     reach = bounds[1] - bounds[0] if bounds is not None else None
-    found = paired_interval(
+    interval = paired_interval(
         one.differences,
         population=plan.n_examples,
         level=level,
@@ -114,8 +114,8 @@ def _interval(plan: ExperimentPlan, one: ModePairs, level: float, *, use_fpc: bo
         reach=reach,
     )
     if plan.cluster_by is None or use_fpc:
-        return found
-    return replace(found, lower=None, upper=None, method="none", warnings=(NO_CLUSTERED,))
+        return interval
+    return replace(interval, lower=None, upper=None, method="none", warnings=(NO_CLUSTERED,))
 
 
 def _gap_out(
@@ -152,10 +152,10 @@ def _bottleneck(found: Sequence[tuple[ModePairs, PairedInterval]], before: dict[
 
     Gaps are compared as proportions of the metric's range; metrics without a range are excluded.
     """
-    known = [(pair, gap) for pair, gap in found if gap.value is not None and pair.metric.value_range is not None]
-    if not known:
+    ranged_gaps = [(pair, gap) for pair, gap in found if gap.value is not None and pair.metric.value_range is not None]
+    if not ranged_gaps:
         return {"bottleneck": None, "reason": NO_GAP}
-    pair, gap = max(known, key=lambda each: _share(*each))
+    pair, gap = max(ranged_gaps, key=lambda each: _share(*each))
     if gap.value is None or gap.value <= 0.0:
         return {"bottleneck": None, "reason": NO_GAP}
     if gap.lower is None or gap.lower <= 0.0:
@@ -163,8 +163,14 @@ def _bottleneck(found: Sequence[tuple[ModePairs, PairedInterval]], before: dict[
     component = str(pair.metric.component)
     if component not in before:
         return {"bottleneck": None, "reason": UNKNOWN}
-    told = {"seen_in": component, "metric": pair.metric.name, "gain": gap.value, "lower": gap.lower, "upper": gap.upper}
-    return {"bottleneck": {"components": before[component], **told}, "reason": None}
+    details = {
+        "seen_in": component,
+        "metric": pair.metric.name,
+        "gain": gap.value,
+        "lower": gap.lower,
+        "upper": gap.upper,
+    }
+    return {"bottleneck": {"components": before[component], **details}, "reason": None}
 
 
 def _share(one: ModePairs, gap: PairedInterval) -> float:

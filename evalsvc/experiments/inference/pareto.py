@@ -100,15 +100,15 @@ def pareto_view(plan: ExperimentPlan, names: Sequence[str], ever: Sequence[Confi
 
 
 def _metrics(plan: ExperimentPlan, names: Sequence[str]) -> list[Metric]:
-    known = {row["name"]: Metric.from_json(row) for row in plan.metrics}
+    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics}
     if not FEWEST_METRICS <= len(set(names)) <= MOST_METRICS or len(set(names)) != len(names):
         raise Invalid(FieldError("/metrics", "Name two or three different metrics, with commas between them."))
     for name in names:
-        if name not in known:
-            raise Invalid(FieldError("/metrics", f"No metric is named {name!r}; there are {', '.join(known)}."))
-        if (why := why_not_pairable(known[name])) is not None:
+        if name not in metrics:
+            raise Invalid(FieldError("/metrics", f"No metric is named {name!r}; there are {', '.join(metrics)}."))
+        if (why := why_not_pairable(metrics[name])) is not None:
             raise Invalid(FieldError("/metrics", why))
-    return [known[name] for name in names]
+    return [metrics[name] for name in names]
 
 
 def _field(plan: ExperimentPlan, metrics: Sequence[Metric], ever: Sequence[Config] | None) -> Field:
@@ -151,8 +151,8 @@ def _gains(field: Field, i: int) -> tuple[FloatArray, NDArray[np.bool_]]:
 
 def _config_view(field: Field, i: int, by: Sequence[int], front: set[int]) -> dict[str, Any]:
     # Each dominated config is dominated by one on the front; those come first.
-    ordered = sorted(by, key=lambda j: (j not in front, j))[:MAX_SHOWN]
-    found = [_dominance(field, i, j) for j in ordered]
+    dominators = sorted(by, key=lambda j: (j not in front, j))[:MAX_SHOWN]
+    dominances = [_dominance(field, i, j) for j in dominators]
     config = field.configs[i]
     return {
         "id": str(config.pk),
@@ -160,17 +160,17 @@ def _config_view(field: Field, i: int, by: Sequence[int], front: set[int]) -> di
         "state": config.state,
         "values": {metric.name: _value(field, m, i) for m, metric in enumerate(field.metrics)},
         "on_front": i in front,
-        "is_dominated": _sureness(found) if by else None,
+        "is_dominated": _sureness(dominances) if by else None,
         "n_dominated_by": len(by),
-        "dominated_by": sorted(found, key=lambda one: one["sure"] != CLEARLY),
+        "dominated_by": sorted(dominances, key=lambda one: one["sure"] != CLEARLY),
     }
 
 
 def _value(field: Field, m: int, i: int) -> dict[str, Any]:
-    known = field.scores[m, i][np.isfinite(field.scores[m, i])]
-    if not known.size:
+    scores = field.scores[m, i][np.isfinite(field.scores[m, i])]
+    if not scores.size:
         return {"value": None, "n": 0}
-    return {"value": field.metrics[m].kind.of_scores(known), "n": int(known.size)}
+    return {"value": field.metrics[m].kind.of_scores(scores), "n": int(scores.size)}
 
 
 def _sureness(found: Sequence[Mapping[str, Any]]) -> str:
@@ -238,8 +238,8 @@ def _interval(
         over = clustered_difference(pairs, level=field.level, reach=reach)
         return over.lower, over.upper, over.method
     sums = differences_of(gains, np.zeros(gains.size))
-    found = new_data_difference(sums, level=field.level, binary=metric.binary, reach=reach)
-    return found.lower, found.upper, found.method
+    difference = new_data_difference(sums, level=field.level, binary=metric.binary, reach=reach)
+    return difference.lower, difference.upper, difference.method
 
 
 def split_names(text: str) -> Iterator[str]:

@@ -30,26 +30,26 @@ def leader_of(
     """
     metric = primary_metric(plan)
     racing = [config for config in configs if config.is_in_race]
-    known = [config for config in racing if tallies[config.pk].sums.n]
+    candidates = [config for config in racing if tallies[config.pk].sums.n]
     if any(config.n_ok and not config.watermark and not config.fresh_from for config in racing):
         return None
-    if not known:
+    if not candidates:
         return None
     if not is_pairable(metric):
-        return max(known, key=lambda config: (_signed(metric, tallies[config.pk]), -config.arrival))
+        return max(candidates, key=lambda config: (_signed(metric, tallies[config.pk]), -config.arrival))
 
     def differences(first: int, second: int) -> Differences | None:
         common = between(commons, first, second)
         return common.differences if common is not None and common.n else None
 
-    by_id = {config.pk: config for config in sorted(known, key=lambda config: config.arrival)}
+    by_id = {config.pk: config for config in sorted(candidates, key=lambda config: config.arrival)}
     return by_id[first_of(list(by_id), differences)]
 
 
 def level_with(leader: Id, reached: Mapping[Id, tuple[float | None, int]]) -> list[Id]:
     """Return the leader and all that have its value on as many examples, of these values and numbers of scores."""
     value, n = reached[leader]
-    return [id for id, (own, own_n) in reached.items() if own_n == n and _is_same(own, value)]
+    return [id for id, (other_value, own_n) in reached.items() if own_n == n and _is_same(other_value, value)]
 
 
 def _is_same(one: float | None, other: float | None) -> bool:

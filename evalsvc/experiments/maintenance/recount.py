@@ -178,8 +178,8 @@ def recount(experiment_id: int) -> list[dict[str, object]]:
             differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(AGGREGATES, {"experiment": experiment_id})
-        for config_id, what, stored, counted in cursor.fetchall():
-            differences += _differing(config_id, what, stored, counted)
+        for config_id, what, stored_sums, actual_sums in cursor.fetchall():
+            differences += _differing(config_id, what, stored_sums, actual_sums)
         for what, query in CHECKS.items():
             cursor.execute(query, {"experiment": experiment_id})
             differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
@@ -201,8 +201,10 @@ def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | 
 
 
 def _differing(config_id: str, what: str, stored: list[Any], counted: list[Any]) -> list[dict[str, Any]]:
-    found = []
+    differences = []
     for name, stored_value, other in zip(NAMES, stored, counted, strict=True):
         if not recount_pairs.is_same(stored_value, other):
-            found.append({"config_id": config_id, "what": f"{what} {name}", "stored": stored_value, "counted": other})
-    return found
+            differences.append(
+                {"config_id": config_id, "what": f"{what} {name}", "stored": stored_value, "counted": other}
+            )
+    return differences

@@ -40,33 +40,37 @@ def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None
 def _comparisons(
     plan: ExperimentPlan, configs: Sequence[Config], sheet: Sheet, is_complete: bool
 ) -> Iterator[dict[str, Any]]:
-    stored = read_comparisons(plan.pk)
+    stored_rows = read_comparisons(plan.pk)
     ends = {(a.pk, b.pk): min(a.watermark, b.watermark) for a, b in pairs_of(configs)}
     if not is_complete:
-        ends = {key: stored[key].upto for key in ends if key in stored}
-    counted = comparisons.comparisons_anew(plan, primary_metric(plan), configs, sheet, ends)
-    yield from _differing(PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored), _reader(counted), _joined(ends, stored))
+        ends = {key: stored_rows[key].upto for key in ends if key in stored_rows}
+    actual_rows = comparisons.comparisons_anew(plan, primary_metric(plan), configs, sheet, ends)
+    yield from _differing(
+        PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored_rows), _reader(actual_rows), _joined(ends, stored_rows)
+    )
 
 
 def _evidence(
     plan: ExperimentPlan, configs: Sequence[Config], sheet: Sheet, is_complete: bool
 ) -> Iterator[dict[str, Any]]:
-    stored = read_pairs(plan.pk)
+    stored_rows = read_pairs(plan.pk)
     ends: Ends = {}
     for a, b in pairs_of(configs):
         for key in ((a.pk, b.pk), (b.pk, a.pk)):
             if is_complete:
                 ends[key] = min(a.watermark, b.watermark)
-            elif key in stored:
-                ends[key] = stored[key].start + stored[key].n
-    counted = evidence.evidence_anew(plan, configs, sheet, ends)
-    yield from _differing(EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored), _reader(counted), _joined(ends, stored))
+            elif key in stored_rows:
+                ends[key] = stored_rows[key].start + stored_rows[key].n
+    actual_rows = evidence.evidence_anew(plan, configs, sheet, ends)
+    yield from _differing(
+        EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored_rows), _reader(actual_rows), _joined(ends, stored_rows)
+    )
 
 
 def _joined(ends: Ends, stored: Mapping[tuple[int, int], Any]) -> list[tuple[int, int]]:
     """Return the pairs to look at; those of deleted configs have stopped to move."""
-    known = {id for key in ends for id in key}
-    return [*ends, *(key for key in stored if key not in ends and known.issuperset(key))]
+    config_ids = {id for key in ends for id in key}
+    return [*ends, *(key for key in stored if key not in ends and config_ids.issuperset(key))]
 
 
 def _reader(rows: Mapping[tuple[int, int], Any]) -> Callable[[tuple[int, int], str], Any]:
@@ -91,10 +95,10 @@ def _differing(
 
 def _looks(plan: ExperimentPlan, configs: Sequence[Config], is_complete: bool) -> Iterator[dict[str, Any]]:
     rows = Look.objects.filter(config__in=[config.pk for config in configs])
-    stored = {(row.config_id, row.metric, row.shard): row for row in rows}
-    counted = {(row.config_id, row.metric, row.shard): row for row in looks_anew(plan, configs)}
-    for key in stored.keys() | (counted.keys() if is_complete else ()):
-        stored_values, other = _numbers(stored.get(key)), _numbers(counted.get(key))
+    stored_rows = {(row.config_id, row.metric, row.shard): row for row in rows}
+    actual_rows = {(row.config_id, row.metric, row.shard): row for row in looks_anew(plan, configs)}
+    for key in stored_rows.keys() | (actual_rows.keys() if is_complete else ()):
+        stored_values, other = _numbers(stored_rows.get(key)), _numbers(actual_rows.get(key))
         if not is_same(stored_values, other):
             config_id, metric, shard = key
             about = {"config_id": str(config_id), "what": LOOKS_DIFFER, "field": f"{metric} shard {shard}"}
@@ -110,5 +114,5 @@ def is_same(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(is_same(*both) for both in zip(one, other, strict=True))
+        return len(one) == len(other) and all(is_same(*pair) for pair in zip(one, other, strict=True))
     return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

@@ -116,8 +116,8 @@ class ExperimentPlan(TenantModel):
     def pause_after(self, position: int) -> int | None:
         """Return the first position beyond this one at which a config waits to be resumed; never the very end."""
         ends = self.shard_ends
-        wanted = (ends[shard - 1] for shard in sorted(self.pause_at_shards or ()) if shard < len(ends))
-        return next((end for end in wanted if end > position), None)
+        pauses = (ends[shard - 1] for shard in sorted(self.pause_at_shards or ()) if shard < len(ends))
+        return next((end for end in pauses if end > position), None)
 
 
 class Addition(TenantRow):

@@ -62,11 +62,11 @@ def side_of(*, account_id: int, experiment_id: int, config: str | None) -> Runni
     if config is None:
         return RunningSide(plan, [row for row in configs if row.state in LIVE])
     names = {config, spell_name(config)}
-    named = [row for row in configs if names & {str(row.pk), row.name}]
-    if not named:
-        known = ", ".join(row.name for row in configs[:20])
-        raise UnknownConfig(f"Experiment {experiment_id} has no config {config!r}; it has: {known}.")
-    return RunningSide(plan, named[:1])
+    matches = [row for row in configs if names & {str(row.pk), row.name}]
+    if not matches:
+        config_names = ", ".join(row.name for row in configs[:20])
+        raise UnknownConfig(f"Experiment {experiment_id} has no config {config!r}; it has: {config_names}.")
+    return RunningSide(plan, matches[:1])
 
 
 def metrics_of(plan: ExperimentPlan) -> list[Metric]:
@@ -76,8 +76,8 @@ def metrics_of(plan: ExperimentPlan) -> list[Metric]:
 
 def reads(metric: Metric, evaluator_id: str, profile_name: str) -> bool:
     """Return whether a metric uses the results of this evaluator under this profile."""
-    named = (metric.evaluator_id, metric.profile_name) == (evaluator_id, profile_name)
-    return metric.source in EVALUATOR_SOURCES and named
+    is_match = (metric.evaluator_id, metric.profile_name) == (evaluator_id, profile_name)
+    return metric.source in EVALUATOR_SOURCES and is_match
 
 
 def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | None:
@@ -86,15 +86,15 @@ def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | Non
     It has the metric's estimand and the plan's level. None if no evaluator computes the metric, or the plan has not
     started.
     """
-    found = find_evaluator(metric.runs or "")
-    if found is None or metric.evaluator_id is None or plan.started_at is None:
+    evaluator = find_evaluator(metric.runs or "")
+    if evaluator is None or metric.evaluator_id is None or plan.started_at is None:
         return None
     pair = (metric.evaluator_id, metric.profile_name or "")
     (history,) = store.read_histories(plan.account_id, [pair], before=first_id(plan.started_at))
     level = min(max(plan.level, 0.8), 0.999)
     ask = IntervalAsk("full-history", level, "pass" if metric.source == "pass" else "score")
-    interval = answer_interval(ask, found[0], history) or {}
-    shown = {name: interval.get(name) for name in REFERENCE}
+    interval = answer_interval(ask, evaluator[0], history) or {}
+    reference = {name: interval.get(name) for name in REFERENCE}
     values = [part for part in interval.get("sources", {}).values() if part["n"]]
     n = sum(part["n"] for part in values)
-    return {**shown, "value": sum(part["rate"] * part["n"] for part in values) / n if n else None}
+    return {**reference, "value": sum(part["rate"] * part["n"] for part in values) / n if n else None}

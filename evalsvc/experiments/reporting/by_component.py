@@ -13,8 +13,8 @@ ByComponent: TypeAlias = dict[str, dict[str, dict[str, T]]]
 
 def by_component(metrics: Iterable[Metric], said: Mapping[str, T]) -> ByComponent[T]:
     """Group values of metrics by component, mode and metric; metrics of complete outputs are left out."""
-    found: ByComponent[T] = {}
+    groups: ByComponent[T] = {}
     for metric in metrics:
         if metric.component is not None and metric.name in said:
-            found.setdefault(metric.component, {}).setdefault(metric.mode, {})[metric.label] = said[metric.name]
-    return found
+            groups.setdefault(metric.component, {}).setdefault(metric.mode, {})[metric.label] = said[metric.name]
+    return groups

@@ -55,17 +55,17 @@ def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOvervie
     tallies = _tallies(plans, configs)
     commons = read_comparisons(*configs)
     leaders = {plan.pk: leader_of(plan, configs[plan.pk], tallies, commons) for plan in plans}
-    watched = watch_all(_coming(plans, leaders))
-    found = {}
+    intervals = watch_all(_coming(plans, leaders))
+    overviews = {}
     for plan in plans:
         leader, metric = leaders[plan.pk], primary_metric(plan)
         tally = tallies[leader.pk] if leader else None
-        seen = watched.get((leader.pk, metric.name)) if leader else None
+        leader_intervals = intervals.get((leader.pk, metric.name)) if leader else None
         clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}
-        counted = clusters.get((leader.pk, metric.name)) if leader else None
-        shown = figures(plan, metric, tally, seen, counted) if tally else None
-        found[plan.pk] = _overview(plan, configs[plan.pk], leader, shown, tallies)
-    return found
+        cluster_sums = clusters.get((leader.pk, metric.name)) if leader else None
+        leader_figures = figures(plan, metric, tally, leader_intervals, cluster_sums) if tally else None
+        overviews[plan.pk] = _overview(plan, configs[plan.pk], leader, leader_figures, tallies)
+    return overviews
 
 
 def _tallies(plans: Sequence[ExperimentPlan], configs: Mapping[int, Sequence[Config]]) -> dict[int, Tally]:

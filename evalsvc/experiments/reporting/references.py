@@ -24,10 +24,12 @@ def references_of(plan: ExperimentPlan) -> References:
     The history before the start changes only when scores are deleted, so it is read once a minute.
     """
     key = (plan.pk, len(plan.metrics))
-    if (known := _remembered.get(key)) is not None:
-        return known
-    found = {metric.name: history_before(plan, metric) for metric in metrics_of(plan)}
-    shown = {name: history if history and history["value"] is not None else None for name, history in found.items()}
+    if (cached_references := _remembered.get(key)) is not None:
+        return cached_references
+    histories = {metric.name: history_before(plan, metric) for metric in metrics_of(plan)}
+    references = {
+        name: history if history and history["value"] is not None else None for name, history in histories.items()
+    }
     if plan.started_at is not None:
-        _remembered.put(key, shown)
-    return shown
+        _remembered.put(key, references)
+    return references

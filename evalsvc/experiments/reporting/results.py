@@ -59,10 +59,10 @@ class OutputSelection:
 def check_wanted(plan: ExperimentPlan, wanted: OutputSelection) -> None:
     """Refuse metrics that the experiment does not have, with a pointer."""
     names = [row["name"] for row in plan.metrics]
-    asked = (("/metric", wanted.metric), ("/order_by", wanted.ordering_metric))
+    pointers = (("/metric", wanted.metric), ("/order_by", wanted.ordering_metric))
     unknown = [
         FieldError(pointer, f"No metric is named {name!r}; there are: {', '.join(names)}.")
-        for pointer, name in asked
+        for pointer, name in pointers
         if name is not None and name not in names
     ]
     if unknown:
@@ -83,14 +83,14 @@ def find_outputs(account: Account, plan: ExperimentPlan, wanted: OutputSelection
         return rows
     if wanted.status == FAILED:
         return rows.exclude(status=Output.Status.OK)
-    answered = rows.filter(status=Output.Status.OK)
-    return _by_metric(answered, wanted) if wanted.metric else _by_all_metrics(answered, plan, wanted.status)
+    ok_rows = rows.filter(status=Output.Status.OK)
+    return _by_metric(ok_rows, wanted) if wanted.metric else _by_all_metrics(ok_rows, plan, wanted.status)
 
 
 def _in_trace(plan: ExperimentPlan, trace_id: str) -> Q:
     """Return the condition that an output, or one of its samples, was made in a trace."""
-    found = Q(trace_id=trace_id)
-    return found if plan.n_samples == 1 else found | Q(samples__contains=[{"trace_id": trace_id}])
+    condition = Q(trace_id=trace_id)
+    return condition if plan.n_samples == 1 else condition | Q(samples__contains=[{"trace_id": trace_id}])
 
 
 def _scores() -> QuerySet[Score]:
@@ -115,8 +115,8 @@ def _by_all_metrics(rows: QuerySet[Output], plan: ExperimentPlan, status: str) -
         return rows.filter(Exists(_scores().filter(error_code=NOT_APPLICABLE)))
     if status == ERROR:
         return rows.filter(Exists(errors))
-    counted = _scores().values("config_id").annotate(n=Count("*")).values("n")
-    n_scores = Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+    counts = _scores().values("config_id").annotate(n=Count("*")).values("n")
+    n_scores = Coalesce(Subquery(counts, output_field=IntegerField()), 0)
     rows = rows.alias(n_scores=n_scores)
     if status == PENDING:
         return rows.filter(n_scores__lt=len(plan.metrics))
@@ -130,10 +130,10 @@ def page_of_outputs(
     rows = find_outputs(account, plan, wanted)
     of = f"results:{account.pk}:{plan.pk}:{wanted.name}"
     if wanted.ordering_metric is None:
-        found, following = page(rows, limit=limit, cursor=cursor, of=of)
+        outputs, following = page(rows, limit=limit, cursor=cursor, of=of)
     else:
-        found, following = _scored_page(rows, wanted, limit=limit, cursor=cursor, of=of)
-    return rows_out(found, include=wanted.include, plan=plan), following
+        outputs, following = _scored_page(rows, wanted, limit=limit, cursor=cursor, of=of)
+    return rows_out(outputs, include=wanted.include, plan=plan), following
 
 
 def _scored_page(
@@ -144,11 +144,11 @@ def _scored_page(
         rows = rows.filter(_behind(*read_number_cursor(cursor, of=of), falling=(wanted.order_by or "").startswith("-")))
     # Outputs and scores of one config are both many, and the planner takes them for few.
     with hash_joins() if wanted.config_id is not None else nullcontext():
-        found = list(rows[: limit + 1])
-    if len(found) <= limit:
-        return found, None
-    last: Any = found[limit - 1]
-    return found[:limit], write_number_cursor(last.ordering_score, last.pk, of=of)
+        outputs = list(rows[: limit + 1])
+    if len(outputs) <= limit:
+        return outputs, None
+    last: Any = outputs[limit - 1]
+    return outputs[:limit], write_number_cursor(last.ordering_score, last.pk, of=of)
 
 
 def by_score(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:
@@ -178,8 +178,8 @@ def iterate(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> 
     for start in range(0, len(ids), PAGE_ROWS):
         some = ids[start : start + PAGE_ROWS]
         with account_scope(account.pk):
-            found = list_outputs(account=account, experiment_id=plan.pk).in_bulk(some)
-            yield rows_out([found[id] for id in some if id in found], include=wanted.include, plan=plan)
+            outputs = list_outputs(account=account, experiment_id=plan.pk).in_bulk(some)
+            yield rows_out([outputs[id] for id in some if id in outputs], include=wanted.include, plan=plan)
 
 
 def _by_id(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, Any]]]:
@@ -187,11 +187,11 @@ def _by_id(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> I
     while True:
         with account_scope(account.pk):
             page = list(find_outputs(account, plan, wanted).filter(id__gt=last).order_by("id")[:PAGE_ROWS])
-            found = rows_out(page, include=wanted.include, plan=plan)
+            rows = rows_out(page, include=wanted.include, plan=plan)
         if not page:
             return
         last = page[-1].pk
-        yield found
+        yield rows
 
 
 def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -200,8 +200,8 @@ def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequen
     metrics = [Metric.from_json(row) for row in plan.metrics if row.get("component")]
     examples = Example.objects.in_bulk({row.example_id for row in outputs})
     scores: dict[tuple[int, int], dict[str, Any]] = {}
-    found = Score.objects.filter(config__in=configs, pos__in={row.pos for row in outputs})
-    for score in found:
+    score_rows = Score.objects.filter(config__in=configs, pos__in={row.pos for row in outputs})
+    for score in score_rows:
         scores.setdefault((score.config_id, score.pos), {})[score.metric] = score_out(score)
     return [
         {

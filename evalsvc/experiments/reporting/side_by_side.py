@@ -95,21 +95,21 @@ def compared_examples(
     facts = _facts(first, second)
     path = list(path_of(wanted.by)) if wanted.by else []
     label = wanted.label if wanted.by else None
-    named = {"path": path, "label": label, "offset": wanted.offset, "limit": wanted.limit + 1}
+    params = {"path": path, "label": label, "offset": wanted.offset, "limit": wanted.limit + 1}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(
-            paired_sql(first, second) + PICKED.replace("<condition>", CONDITIONS[wanted.show]), facts | named
+            paired_sql(first, second) + PICKED.replace("<condition>", CONDITIONS[wanted.show]), facts | params
         )
-        found = cursor.fetchall()
-    counts = dict(zip(CONDITIONS, found[0], strict=False))
-    rows = [row[len(CONDITIONS) :] for row in found if row[len(CONDITIONS)] is not None]
-    shown = rows[: wanted.limit]
-    places = {(first.config.pk, row[6]) for row in shown} | {(second.config.pk, row[7]) for row in shown}
-    places |= {(config.pk, row[6]) for config in others for row in shown}
+        records = cursor.fetchall()
+    counts = dict(zip(CONDITIONS, records[0], strict=False))
+    rows = [row[len(CONDITIONS) :] for row in records if row[len(CONDITIONS)] is not None]
+    page_rows = rows[: wanted.limit]
+    places = {(first.config.pk, row[6]) for row in page_rows} | {(second.config.pk, row[7]) for row in page_rows}
+    places |= {(config.pk, row[6]) for config in others for row in page_rows}
     answers = answers_at(places)
     sign = 1.0 if first.metric.higher_is_better else -1.0
     sides = (first.config.pk, second.config.pk, *(config.pk for config in others))
-    return [_example(row, sides, answers, sign) for row in shown], len(rows) > wanted.limit, counts
+    return [_example(row, sides, answers, sign) for row in page_rows], len(rows) > wanted.limit, counts
 
 
 def _facts(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
@@ -119,13 +119,13 @@ def _facts(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
 def _example(
     row: Sequence[Any], sides: Sequence[int], answers: Mapping[tuple[int, int], SideBySideAnswer], sign: float
 ) -> SideBySideExample:
-    key, position, sent, expected, contexts, metadata, pos, other_pos, value, other = row
-    found = [
+    key, position, example_input, expected, contexts, metadata, pos, other_pos, value, other = row
+    example_answers = [
         answers.get(place) or SideBySideAnswer(*place, None, {})
         for place in ((config, other_pos if i == 1 else pos) for i, config in enumerate(sides))
     ]
     difference = None if value is None or other is None else sign * (value - other) + 0.0
-    return SideBySideExample(key, position, sent, expected, contexts, metadata, difference, found)
+    return SideBySideExample(key, position, example_input, expected, contexts, metadata, difference, example_answers)
 
 
 def answers_at(places: set[tuple[int, int]]) -> dict[tuple[int, int], SideBySideAnswer]:
@@ -162,5 +162,5 @@ def slices_between(first: ComparisonSide, second: ComparisonSide, by: str) -> di
     metrics = [second.metric, first.metric]
     question = AggregateQuestion(metrics, Axes(topic), first.plan.level, MOST_SLICES, cluster_by)
     runs = [SlicedRun(second.plan, [second.config]), SlicedRun(first.plan, [first.config])]
-    found: dict[str, Any] = aggregate_table(runs, question, is_paired=True)
-    return found
+    table: dict[str, Any] = aggregate_table(runs, question, is_paired=True)
+    return table

@@ -32,9 +32,9 @@ def joint_words(level: float, n: int) -> str:
 
 def covers_words(view: Mapping[str, Any]) -> str:
     """Return what an interval covers and when it is valid."""
-    shown = headline(view)
+    head = headline(view)
     name = "mean on " if view["mean"] else ""
-    return f"{name}{shown['covers']}, {shown['safe']}, {level_text(view['level'])}"
+    return f"{name}{head['covers']}, {head['safe']}, {level_text(view['level'])}"
 
 
 def watched_words(shown: Mapping[str, Any]) -> str:
@@ -58,15 +58,15 @@ def set_words(view: Mapping[str, Any]) -> str:
     """Return what the metric is on this set, or in which bounds it will be; of one without any score, why."""
     if view["value"] is None:
         return describe_counts(view) if view["n_error"] or view["n_na"] or view["stopped"] else ""
-    found = view["this_set"]
-    if found is None:
+    this_set = view["this_set"]
+    if this_set is None:
         return ""
     name = "total of this set" if view["mean"] else "this set"
-    if found["exact"]:
+    if this_set["exact"]:
         return f"{name}: {number(view['value'])} exactly"
-    if found["lower"] is None:
+    if this_set["lower"] is None:
         return f"{name}: {number(view['value'])} on the {view['n']} scored"
-    return f"{name}: {number(view['value'])} {interval(found['lower'], found['upper'])}"
+    return f"{name}: {number(view['value'])} {interval(this_set['lower'], this_set['upper'])}"
 
 
 def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
@@ -81,9 +81,9 @@ def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
 def describe_counts(view: Mapping[str, Any]) -> str:
     """Return what became of the examples; the counts add up to all of them."""
     words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
-    rest = [f"{view[name]} {word}" for name, word in words if view[name]]
-    stopped = [view["stopped"]] if view["stopped"] else []
-    return "; ".join([f"{view['n']} of {view['N']} scored", *rest, *stopped])
+    counts = [f"{view[name]} {word}" for name, word in words if view[name]]
+    stop_reasons = [view["stopped"]] if view["stopped"] else []
+    return "; ".join([f"{view['n']} of {view['N']} scored", *counts, *stop_reasons])
 
 
 def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
@@ -141,17 +141,17 @@ def leads(is_settled: bool | None, state: str, *, is_level: bool = False) -> str
 def level_names(names: Sequence[str]) -> str:
     """Name those that are level."""
     few = names if len(names) <= MOST_LEVEL else [*names[: MOST_LEVEL - 1], f"{len(names) - MOST_LEVEL + 1} others"]
-    *said, last = few
-    return f"{', '.join(said)} and {last}" if said else last
+    *first_names, last = few
+    return f"{', '.join(first_names)} and {last}" if first_names else last
 
 
 def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, list[str]]:
     """Return how a config compares with another on new data, and beneath it on this set, and what it would take."""
     if found is None or found["delta"] is None:
         return "", []
-    shown = found["mean"] or found
-    ends = shown["new_data"]
-    words = f"{found['word'] or NO_VERDICT}: {number(shown['delta'], signed=True)}"
+    difference = found["mean"] or found
+    ends = difference["new_data"]
+    words = f"{found['word'] or NO_VERDICT}: {number(difference['delta'], signed=True)}"
     if ends is not None and ends["lower"] is not None:
         words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
     other = Truncator(titles.get(found["config_id"], "a deleted config")).chars(40)

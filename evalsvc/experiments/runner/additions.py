@@ -78,15 +78,15 @@ def add_metrics(
 
 def _new_ones(plan: ExperimentPlan, metrics: Sequence[Metric]) -> list[Metric]:
     """Return the metrics that are not there yet; raise Invalid for names that are taken."""
-    known = {row["name"]: Metric.from_json(row) for row in plan.metrics}
-    taken = [
-        FieldError(f"/metrics/{i}/name", _why_taken(known[metric.name]))
+    existing = {row["name"]: Metric.from_json(row) for row in plan.metrics}
+    errors = [
+        FieldError(f"/metrics/{i}/name", _why_taken(existing[metric.name]))
         for i, metric in enumerate(metrics)
-        if metric.name in known and not _is_same(metric, known[metric.name])
+        if metric.name in existing and not _is_same(metric, existing[metric.name])
     ]
-    if taken:
-        raise Invalid(*taken, code="already_exists")
-    return [metric for metric in metrics if metric.name not in known]
+    if errors:
+        raise Invalid(*errors, code="already_exists")
+    return [metric for metric in metrics if metric.name not in existing]
 
 
 def _is_same(metric: Metric, known: Metric) -> bool:
@@ -130,9 +130,9 @@ def progress_of(plan: ExperimentPlan) -> dict[str, AdditionProgress]:
     configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
     n_outputs = configs.aggregate(n=Sum(F("n_ok") + F("n_error")))["n"] or 0
     counts = Aggregate.objects.filter(config__in=configs, scope=Aggregate.Scope.ALL).values_list("metric")
-    scored: dict[str, int] = defaultdict(int, counts.annotate(n=Sum(F("n") + F("n_error") + F("n_na"))))
+    score_counts: dict[str, int] = defaultdict(int, counts.annotate(n=Sum(F("n") + F("n_error") + F("n_na"))))
     names = [row["name"] for row in plan.metrics]
-    return {name: AdditionProgress(scored[name], n_outputs - scored[name]) for name in names}
+    return {name: AdditionProgress(score_counts[name], n_outputs - score_counts[name]) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,23 +187,23 @@ def _metric_of_caller(plan: ExperimentPlan, name: str) -> Metric:
 
 def _places(plan: ExperimentPlan, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
     rows = Output.objects.filter(experiment_id=plan.pk, pk__in=ids).exclude(config__state=Config.State.DELETED)
-    found = {id: (config_id, pos) for id, config_id, pos in rows.values_list("id", "config_id", "pos")}
+    places = {id: (config_id, pos) for id, config_id, pos in rows.values_list("id", "config_id", "pos")}
     missing = [
         FieldError(f"/scores/{i}/output_id", f"The experiment has no output {id}.")
         for i, id in enumerate(ids)
-        if id not in found
+        if id not in places
     ]
     if missing:
         raise Invalid(*missing)
-    return found
+    return places
 
 
 def _posted(metric: Metric, pos: int, row: Mapping[str, Any]) -> dict[str, Any]:
     if row.get("error") is not None:
         return failed_score(pos, metric, "bug", storable(row["error"]))
     output = {"pos": pos, "status": Output.Status.OK, "output": {}}
-    sent = {metric.name: row.get("value")}
+    client_scores = {metric.name: row.get("value")}
     # One number for an output, of however many samples.
     metric = replace(metric, binary_samples=False)
-    (score,) = scores_of(metrics=[metric], example={}, output=output, pointers={}, client_scores=sent)
+    (score,) = scores_of(metrics=[metric], example={}, output=output, pointers={}, client_scores=client_scores)
     return score

@@ -88,9 +88,9 @@ class AskedConfig:
 
     def connection(self, ref: str) -> ConnectionFacts:
         """Return a connection of the account by name or id; raises CallFailed when it cannot be used."""
-        known = _connections.get((self.account_id, ref))
-        if known is not None:
-            return known
+        cached_facts = _connections.get((self.account_id, ref))
+        if cached_facts is not None:
+            return cached_facts
         facts = connection_facts(account_id=self.account_id, ref=ref)
         _connections.put((self.account_id, ref), facts)
         return facts
@@ -173,12 +173,12 @@ def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
         for name, value in templates.items()
     }
     timeout = float(parameters.get("timeout_seconds") or DEFAULT_TIMEOUT_SECONDS)
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     try:
         answer = post_json(parameters["url"], body, headers=headers, timeout_seconds=timeout)
     except OutboundFailed as exc:
         raise _as_call_failed(exc) from None
-    latency_ms = (time.perf_counter() - started) * 1000
+    latency_ms = (time.perf_counter() - start_time) * 1000
     if answer.status != 200:
         raise _bad_status(answer.status, answer.headers.get("retry-after"))
     try:
@@ -209,7 +209,7 @@ def _without(value: Any, secrets: Collection[str]) -> Any:
 
 
 def _pick(document: Any, pointers: Mapping[str, str]) -> dict[str, Any]:
-    picked = {}
+    output = {}
     for name, pointer in pointers.items():
         value = resolve_pointer(document, pointer)
         if value is MISSING:
@@ -217,8 +217,8 @@ def _pick(document: Any, pointers: Mapping[str, str]) -> dict[str, Any]:
         if is_too_deep(value):
             detail = f"What the application's answer has at {pointer!r} is nested deeper than {MAX_LEVELS} levels."
             raise CallFailed("bad_output", detail, is_transient=False)
-        picked[name] = storable(value)
-    return picked
+        output[name] = storable(value)
+    return output
 
 
 def _as_call_failed(exc: OutboundFailed) -> CallFailed:

@@ -53,10 +53,10 @@ def failed_metrics(unit: Unit, task: RetryTask) -> dict[int, set[str]]:
         rows = rows.filter(error_code__isnull=False).exclude(error_code="not_applicable")
         if task.error_types is not None:
             rows = rows.filter(error_code__in=task.error_types)
-        found: dict[int, set[str]] = {}
+        metrics: dict[int, set[str]] = {}
         for pos, metric in rows.values_list("pos", "metric"):
-            found.setdefault(pos, set()).add(metric)
-        return found
+            metrics.setdefault(pos, set()).add(metric)
+        return metrics
 
 
 def to_score(unit: Unit, task: RetryTask, outputs: Mapping[int, Output]) -> list[Output]:

@@ -57,11 +57,11 @@ def order_retry(
         refuse_imported(plan, configs)
         retry = _new_retry(account, plan, what, error_types)
         counts = tuple((config, _opened(plan, config, retry)) for config in configs)
-        ordered = OrderedRetry(retry, counts, n_waiting)
-        if not ordered.n_outputs:
+        order = OrderedRetry(retry, counts, n_waiting)
+        if not order.n_outputs:
             retry.delete()
             return OrderedRetry(None, counts, n_waiting)
-        Retry.objects.filter(experiment_id=plan.pk, number=retry.number).update(n_outputs=ordered.n_outputs)
+        Retry.objects.filter(experiment_id=plan.pk, number=retry.number).update(n_outputs=order.n_outputs)
         ExperimentPlan.objects.filter(pk=plan.pk).update(is_closed=False)
         record_audit(
             account=account,
@@ -69,26 +69,26 @@ def order_retry(
             action="experiment.retried",
             target=str(plan.pk),
             what=what,
-            n=ordered.n_outputs,
+            n=order.n_outputs,
         )
-        return ordered
+        return order
 
 
 def _locked_configs(account: Account, plan: ExperimentPlan, ids: Sequence[int] | None) -> list[Config]:
     rows = list_configs(account=account, experiment_id=plan.pk)
     if ids is not None:
-        known = set(rows.filter(pk__in=ids).values_list("pk", flat=True))
+        existing_ids = set(rows.filter(pk__in=ids).values_list("pk", flat=True))
         missing = [
             FieldError(f"/config_ids/{i}", f"The experiment has no config {id}.")
             for i, id in enumerate(ids)
-            if id not in known
+            if id not in existing_ids
         ]
         if missing:
             raise Invalid(*missing)
         rows = rows.filter(pk__in=ids)
     # In the order of ids, as everybody locks them; answers that come in meanwhile wait.
-    found = list(rows.order_by("pk").select_for_update(no_key=True))
-    return sorted(found, key=lambda config: config.arrival)
+    configs = list(rows.order_by("pk").select_for_update(no_key=True))
+    return sorted(configs, key=lambda config: config.arrival)
 
 
 def _new_retry(account: Account, plan: ExperimentPlan, what: str, error_types: Sequence[str] | None) -> Retry:

@@ -88,7 +88,7 @@ def needs_judge(metrics: Sequence[Metric]) -> bool:
 
 def _lanes(metrics: Sequence[Metric]) -> set[Lane]:
     runs = ((metric, find_evaluator(metric.runs)) for metric in metrics if metric.runs)
-    return {found[0].lane_of(metric.settings or {}) for metric, found in runs if found is not None}
+    return {evaluator[0].lane_of(metric.settings or {}) for metric, evaluator in runs if evaluator is not None}
 
 
 def _score(
@@ -119,14 +119,14 @@ def _score(
 
 def _from_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> Row:
     """Score what lies in the output where the metric's pointers lead; where they lead nowhere, it is `unmapped`."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, pointer in pointers_of(metric.source, metric.denominator).items():
-        found[name] = look_up_answer(components, pointer)
-        if found[name] is MISSING:
+        values[name] = look_up_answer(components, pointer)
+        if values[name] is MISSING:
             return failed_score(pos, metric, UNMAPPED, why_nothing(name, components, pointer))
-        if found[name] is None:
+        if values[name] is None:
             return failed_score(pos, metric, "no_value", f"`{name}` is null at {pointer!r}.")
-    return _from_number(metric, pos, found["source"], found.get("denominator"))
+    return _from_number(metric, pos, values["source"], values.get("denominator"))
 
 
 class ViewOf:
@@ -152,13 +152,13 @@ class ViewOf:
         return self._known[metric.view]
 
     def _view(self, component: str | None, mode: str) -> VerdictOf | NoPart:
-        whole = self.output.get("output") or {}
+        components = self.output.get("output") or {}
         if component is None:
-            return VerdictOf(self.example, self.example, whole, self.pointers, self.account_id)
+            return VerdictOf(self.example, self.example, components, self.pointers, self.account_id)
         if mode == ISOLATED:
             part = isolated_part(self.example, self.output.get(ISOLATED), component, self.output.get("stages"))
         else:
-            part = integrated_part(self.example, whole, component)
+            part = integrated_part(self.example, components, component)
         if isinstance(part, NoPart):
             return part
         # The plan's pointers locate the final answer; within a component they would find nothing, or another value.
@@ -197,20 +197,20 @@ class VerdictOf:
         return self._known[key]
 
     def _run(self, metric: Metric, mapping: Pointers) -> Verdict:
-        found = find_evaluator(metric.runs or "")
-        if found is None:
+        evaluator = find_evaluator(metric.runs or "")
+        if evaluator is None:
             return refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
         if mapping not in self._mapped:
             self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping), pointed=self.pointed)
         mapped = self._mapped[mapping]
-        if refusal := _unfit(found[0], metric.settings or {}, mapped):
+        if refusal := _unfit(evaluator[0], metric.settings or {}, mapped):
             return refusal
         gateway = None
         if self.account_id is not None:
             # The output has been paid for, so a runner rather waits for the judge's turn than lose its score.
             gateway = gateway_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
         return _outlasting(
-            lambda: score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, gateway)
+            lambda: score_sample(*evaluator, metric.settings or {}, mapped.sample, metric.explain_strategy, gateway)
         )
 
 
@@ -229,8 +229,8 @@ def _outlasting(score: Callable[[], Verdict]) -> Verdict:
 
 def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None:
     """Refuse a sample for what its answer lacks, or tell apart that the dataset lacks it."""
-    if lost := [mapped.lost[name] for name in dict.fromkeys(family.reads(settings)) if name in mapped.lost]:
-        return refused(UNMAPPED, " ".join(dict.fromkeys(lost)))
+    if messages := [mapped.lost[name] for name in dict.fromkeys(family.reads(settings)) if name in mapped.lost]:
+        return refused(UNMAPPED, " ".join(dict.fromkeys(messages)))
     if family.unread_fields(mapped.sample, settings):
         return None  # reported with the same message as elsewhere
     lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
@@ -250,8 +250,8 @@ def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     if not metric.in_history:
         return row
     # The history stores the evaluator's own result, not the value that the metric derives from it.
-    said = {name: getattr(metric, name) for name in ("evaluator_id", "profile_name", "profile_revision")}
-    return row | said | {"ranking": verdict.score}
+    evaluator_facts = {name: getattr(metric, name) for name in ("evaluator_id", "profile_name", "profile_revision")}
+    return row | evaluator_facts | {"ranking": verdict.score}
 
 
 def _beside(verdict: Verdict) -> Row:

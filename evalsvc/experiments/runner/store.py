@@ -95,8 +95,8 @@ def record_unit(
     """
     values = [account_id, unit_id, token, _json(outputs), _json(scores), close, lease_seconds]
     sql = "SELECT * FROM record_unit(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s)"
-    ((accepted, epoch, state, watermark, is_held),) = _rows(APP, sql, values)
-    return Recorded(accepted or [], epoch, state, watermark, is_held)
+    ((accepted_positions, epoch, state, watermark, is_held),) = _rows(APP, sql, values)
+    return Recorded(accepted_positions or [], epoch, state, watermark, is_held)
 
 
 def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[Recorded | None]:
@@ -118,10 +118,10 @@ def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[R
         }
         for outcome in outcomes
     ]
-    found: list[Recorded | None] = [None] * len(outcomes)
-    for index, accepted, *rest in _rows(APP, "SELECT * FROM record_units(%s::jsonb)", [_json(items)]):
-        found[index] = Recorded(accepted or [], *rest)
-    return found
+    results: list[Recorded | None] = [None] * len(outcomes)
+    for index, accepted_positions, *fields in _rows(APP, "SELECT * FROM record_units(%s::jsonb)", [_json(items)]):
+        results[index] = Recorded(accepted_positions or [], *fields)
+    return results
 
 
 def open_added_units(*, account_id: int, experiment_id: int, number: int) -> None:
@@ -159,8 +159,8 @@ def record_added_scores(
 ) -> list[int]:
     """Record the caller's scores for outputs of one config; return the positions that had no score before."""
     sql = "SELECT record_added_scores(%s, %s, %s, %s::jsonb)"
-    ((accepted,),) = _rows(APP, sql, [account_id, config_id, number, _json(scores)])
-    return list(accepted)
+    ((accepted_positions,),) = _rows(APP, sql, [account_id, config_id, number, _json(scores)])
+    return list(accepted_positions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +188,9 @@ def take_stage(unit: Unit, *, key: str, pos: int) -> HeldStage | None:
     rows = _rows(APP, sql, values)
     if not rows:
         return None
-    id, unit_id, asked_pos, token, output, *measured = rows[0]
+    id, unit_id, asked_pos, token, output, *usage = rows[0]
     # As everywhere here, jsonb comes as text.
-    return HeldStage(id, unit_id, asked_pos, token, None if output is None else orjson.loads(output), *measured)
+    return HeldStage(id, unit_id, asked_pos, token, None if output is None else orjson.loads(output), *usage)
 
 
 def answer_stage(unit: Unit, *, id: int, output: Mapping[str, object], measured: Sequence[float | None]) -> bool:

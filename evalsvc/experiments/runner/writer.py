@@ -86,13 +86,13 @@ class Writer:
             for _, future in group:
                 future.set_exception(exc)
             return
-        left = []
-        for (outcome, future), found in zip(group, recorded, strict=True):
-            if found is not None:
-                future.set_result(found)
+        remaining = []
+        for (outcome, future), result in zip(group, recorded, strict=True):
+            if result is not None:
+                future.set_result(result)
             else:
-                left.append((outcome, future))
-        for outcome, future in left:
+                remaining.append((outcome, future))
+        for outcome, future in remaining:
             self._write_alone(outcome, future)
 
     def _together(self, outcomes: Sequence[Outcome]) -> Sequence[Recorded | None]:

@@ -58,8 +58,8 @@ class HistorySubject:
 def find_history(account: Account, epoch: str | None, body: GateBody, wanted: GateHistory) -> HistorySubject:
     """Load the history that a body names; raises Invalid if it does not exist or the body does not apply to it."""
     _check(body)
-    asked = {name: getattr(wanted, name) for name in ("scope", "since", "include_experiments")}
-    ask, errors = read_ask({"strategy": "full-history", **asked}, "/history")
+    options = {name: getattr(wanted, name) for name in ("scope", "since", "include_experiments")}
+    ask, errors = read_ask({"strategy": "full-history", **options}, "/history")
     if errors:
         raise Invalid(*errors)
     evaluator_id, profile_name, run = _resolved(account, epoch, wanted)

@@ -35,7 +35,7 @@ def find_regressions(
     candidate: GateSubject, baseline: GateSubject, metrics: Mapping[str, tuple[Metric, Metric]], *, watched: bool
 ) -> list[Regression]:
     """Return the worst regressions of each metric, as many of each as fit."""
-    found: list[Regression] = []
+    regressions: list[Regression] = []
     for pair in metrics.values():
         facts = pair_facts(candidate, baseline, pair, watched=watched)
         sign = 1.0 if pair[0].higher_is_better else -1.0
@@ -48,8 +48,8 @@ def find_regressions(
                 "id", "key"
             )
         )
-        found += [_regression(pair[0].name, sign, (keys[row[0]], *row[1:])) for row in rows if row[0] in keys]
-    return found
+        regressions += [_regression(pair[0].name, sign, (keys[row[0]], *row[1:])) for row in rows if row[0] in keys]
+    return regressions
 
 
 def _regression(metric: str, sign: float, row: Sequence[Any]) -> Regression:
@@ -100,8 +100,8 @@ def _input(row: Output | None, inputs: Mapping[int, object]) -> str | None:
 def _with_output(side: RegressedSide, row: Output | None) -> RegressedSide:
     value: object = None
     if row is not None:
-        answered = row.output
-        value = answered.get("output", answered) if isinstance(answered, dict) else answered
+        answer = row.output
+        value = answer.get("output", answer) if isinstance(answer, dict) else answer
         value = row.error_message if value is None else value
     output, is_cut = _beginning(value)
     return structs.replace(side, output=output, is_cut=is_cut)

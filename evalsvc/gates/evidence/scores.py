@@ -52,8 +52,8 @@ def scores_of_gate(
     In a fixed-sample gate, an example without an answer is missing; in an anytime-valid gate it is left out.
     Anytime-valid gates use first answers: a failure that was counted once cannot be retried until it comes out better.
     """
-    scored = _scored_upto(subject, metric, watched)
-    upto = scored if watched else subject.plan.run_length
+    end = _scored_upto(subject, metric, watched)
+    upto = end if watched else subject.plan.run_length
     values: dict[str, Any] = {
         "config": subject.config.pk,
         "experiment": subject.plan.experiment_id,
@@ -82,13 +82,13 @@ def pairs_of_gate(
     In one experiment a pair is there, while watched, once both are; of two, once the candidate's score is.
     """
     facts = pair_facts(candidate, baseline, metrics, watched=watched)
-    paired = paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1]), firsts=watched)
+    sql = paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1]), firsts=watched)
     with hash_joins() as cursor:
-        cursor.execute(paired + PAIRS, facts)
-        found = cursor.fetchall()
-    rows = [row for row in found if NOT_APPLICABLE not in (row[1], row[3])]
+        cursor.execute(sql + PAIRS, facts)
+        records = cursor.fetchall()
+    rows = [row for row in records if NOT_APPLICABLE not in (row[1], row[3])]
     sign = 1.0 if metrics[0].higher_is_better else -1.0
-    n_na = len(found) - len(rows)
+    n_na = len(records) - len(rows)
     # -0.0 would be written as such.
     first, second = (sign * _column(rows, i) + 0.0 for i in (0, 2))
     return GateScores(first, second, n_na, n_common - n_na, _clusters_at(rows, 4, clusters))
@@ -99,12 +99,15 @@ def pair_facts(
 ) -> dict[str, Any]:
     """Return the parameters of statements about the pairs that count."""
     is_one_run = candidate.plan.pk == baseline.plan.pk
-    scored = [_scored_upto(*pair, watched) for pair in zip((candidate, baseline), metrics, strict=True)]
-    is_behind = baseline.is_going or scored[1] < baseline.config.watermark
+    scored_ends = [_scored_upto(*pair, watched) for pair in zip((candidate, baseline), metrics, strict=True)]
+    is_behind = baseline.is_going or scored_ends[1] < baseline.config.watermark
     if watched and is_behind and not is_one_run:
         raise Invalid(FieldError("/looks", "The baseline is still being scored: pairs would come in no fixed order."))
     # Examples that the baseline will not answer any more count as missing, and do not end the pairs.
-    ends = [scored[0] if watched else candidate.plan.run_length, scored[1] if is_behind else baseline.plan.run_length]
+    ends = [
+        scored_ends[0] if watched else candidate.plan.run_length,
+        scored_ends[1] if is_behind else baseline.plan.run_length,
+    ]
     facts = facts_of(candidate.side(metrics[0]), baseline.side(metrics[1]))
     first, second = [min(ends)] * 2 if is_one_run else ends
     return facts | {"watermark_a": first, "watermark_b": second}
@@ -112,12 +115,14 @@ def pair_facts(
 
 def _scored_upto(subject: GateSubject, metric: Metric, watched: bool) -> int:
     """Return the position before which all is scored. Raises Invalid at one look for what is still being scored."""
-    scored = subject.scored_upto(metric)
-    if not watched and scored < subject.config.watermark:
-        left = subject.config.watermark - scored
-        detail = f"{metric.name!r} was added later, and {left} examples of {subject.pointer[1:]} are not scored yet."
+    end = subject.scored_upto(metric)
+    if not watched and end < subject.config.watermark:
+        n_unscored = subject.config.watermark - end
+        detail = (
+            f"{metric.name!r} was added later, and {n_unscored} examples of {subject.pointer[1:]} are not scored yet."
+        )
         raise Invalid(FieldError("/looks", detail))
-    return scored
+    return end
 
 
 def _clusters_at(rows: Sequence[Sequence[Any]], at: int, clusters: Clusters | None) -> NDArray[np.int_] | None:

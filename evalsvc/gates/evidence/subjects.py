@@ -44,8 +44,8 @@ class GateSubject:
         """Return a metric of the plan that gates can be about; Invalid for others."""
         rows = {row["name"]: row for row in self.plan.metrics}
         if name not in rows:
-            known = f"it has {', '.join(list(rows)[:MOST_NAMED])}.{suggestion(name, rows)}"
-            raise Invalid(FieldError(pointer, f"The experiment has no metric of that name; {known}"))
+            choices = f"it has {', '.join(list(rows)[:MOST_NAMED])}.{suggestion(name, rows)}"
+            raise Invalid(FieldError(pointer, f"The experiment has no metric of that name; {choices}"))
         metric = Metric.from_json(rows[name])
         if not metric.kind.is_of_single_scores:
             raise Invalid(FieldError(pointer, why_not_pairable(metric) or "It has no number of one example."))
@@ -88,10 +88,10 @@ def find_subject(account: Account, side: GateSide, pointer: str) -> GateSubject:
     if plan.state == ExperimentPlan.State.DRAFT:
         raise Invalid(FieldError(f"{pointer}/experiment_id", "The experiment has not been started."))
     configs = list(list_configs(account=account, experiment_id=plan.experiment_id))
-    found = [config for config in configs if side.config in (None, config.name)]
-    found = found or [config for config in configs if side.config == str(config.pk)]
-    if len(found) == 1:
-        return GateSubject(found[0], plan, pointer)
+    matches = [config for config in configs if side.config in (None, config.name)]
+    matches = matches or [config for config in configs if side.config == str(config.pk)]
+    if len(matches) == 1:
+        return GateSubject(matches[0], plan, pointer)
     names = ", ".join(config.name for config in configs[:MOST_NAMED]) or "none"
     if side.config is None:
         raise Invalid(FieldError(f"{pointer}/config", f"Name one of its configs: {names}."))
@@ -150,8 +150,10 @@ def cluster_of_gate(body: GateBody, subjects: list[GateSubject]) -> str | None:
         if body.cluster_by is not None:
             raise Invalid(FieldError("/cluster_by", "Clusters matter for new data; what covers this set has none."))
         return None
-    found = agreed_cluster(body.cluster_by, [subject.plan.cluster_by for subject in subjects])
-    if found is not None and body.looks == "watched":
-        detail = f"Examples come in clusters ({found}), and what may be watched takes them one by one: ask at one look."
+    cluster_by = agreed_cluster(body.cluster_by, [subject.plan.cluster_by for subject in subjects])
+    if cluster_by is not None and body.looks == "watched":
+        detail = (
+            f"Examples come in clusters ({cluster_by}), and what may be watched takes them one by one: ask at one look."
+        )
         raise Invalid(FieldError("/looks", detail))
-    return found
+    return cluster_by

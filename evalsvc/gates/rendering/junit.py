@@ -42,16 +42,16 @@ def _case(suite: ET.Element, name: str, rule: RuleResult, regressions: list[Regr
         return
     trouble = _is_trouble(rule)
     kind = rule.reason if trouble and rule.reason else rule.outcome
-    found = ET.SubElement(case, "error" if trouble else "failure", {"message": _clean(rule.says), "type": kind})
+    element = ET.SubElement(case, "error" if trouble else "failure", {"message": _clean(rule.says), "type": kind})
     # The message gives the reason; the text lists the examples.
     lines = [_line(regression) for regression in regressions[:MOST_REGRESSIONS]] if rule.n_improved is not None else []
-    found.text = _clean("\n".join(["Where the candidate is worse:", *lines]) if lines else ends_words(rule))
+    element.text = _clean("\n".join(["Where the candidate is worse:", *lines]) if lines else ends_words(rule))
 
 
 def _line(one: Regression) -> str:
-    said = one.candidate.output if one.candidate.output is not None else one.candidate.error_code or ""
+    output = one.candidate.output if one.candidate.output is not None else one.candidate.error_code or ""
     values = f"{number_words(one.baseline.value)} before, {number_words(one.candidate.value)} now"
-    return f"{one.example_id}: {values}: {' '.join(said.split())[:MOST_CHARACTERS]}"
+    return f"{one.example_id}: {values}: {' '.join(output.split())[:MOST_CHARACTERS]}"
 
 
 def _is_trouble(rule: RuleResult) -> bool:

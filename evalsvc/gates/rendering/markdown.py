@@ -105,11 +105,11 @@ def _said(side: RegressedSide) -> str | None:
 
 def fenced(text: str) -> str:
     """Return a text as a block of code that it cannot end."""
-    shown = _unseen.sub("", text)
-    shown = shown if len(shown) <= MOST_CHARACTERS else f"{shown[:MOST_CHARACTERS]}…"
-    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    content = _unseen.sub("", text)
+    content = content if len(content) <= MOST_CHARACTERS else f"{content[:MOST_CHARACTERS]}…"
+    longest = max((len(run) for run in re.findall(r"`+", content)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{shown}\n{fence}"
+    return f"{fence}text\n{content}\n{fence}"
 
 
 def _footer(gate: GateOut) -> str:

@@ -71,11 +71,11 @@ async def complete(
     (`counted.complete_within_limits` does both); a 429 is shared with all workers. With `reads_tool` the arguments of a
     tool call are the text, if the model made one.
     """
-    asked = model or connection.model
+    requested_model = model or connection.model
     if set(parameters or {}) & RESERVED:
         names = ", ".join(sorted(set(parameters or {}) & RESERVED))
         raise CallFailed(failures.NOT_CONFIGURED, f"The parameters {names} are not for callers to set.")
-    body = {**(parameters or {}), "model": asked, "messages": messages}
+    body = {**(parameters or {}), "model": requested_model, "messages": messages}
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
     expected = expected_usage(messages, parameters)
     try:
@@ -83,9 +83,11 @@ async def complete(
             connection,
             "/chat/completions",
             body,
-            limited_as=asked,
+            limited_as=requested_model,
             seconds=seconds,
-            read=lambda answer, ms: _completion(connection, answer, asked, expected, ms, reads_tool=reads_tool),
+            read=lambda answer, ms: _completion(
+                connection, answer, requested_model, expected, ms, reads_tool=reads_tool
+            ),
         )
     except CallFailed as failed:
         charge_unread(connection, failed, expected)
@@ -151,10 +153,10 @@ def _completion(
 ) -> Completion:
     usage = read_usage(connection, answer, expected)
     text, finish_reason = read_text(answer, usage, reads_tool=reads_tool)
-    named = answer.get("model")
+    reported_model = answer.get("model")
     return Completion(
         text=text,
-        model=(printable(named, 200) if isinstance(named, str) else "") or asked,
+        model=(printable(reported_model, 200) if isinstance(reported_model, str) else "") or asked,
         finish_reason=finish_reason,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

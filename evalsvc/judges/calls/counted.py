@@ -30,20 +30,20 @@ async def ask(
     yet, `budget_exhausted` if the daily budget does not cover it. In both cases nothing has been sent. The circuit
     breaker applies to calls with `is_watched`.
     """
-    asked, tokens = model or connection.model, estimated_tokens(messages, parameters)
+    requested_model, tokens = model or connection.model, estimated_tokens(messages, parameters)
 
     def call(seconds: float) -> Awaitable[Completion]:
         return complete(
             connection,
             messages=messages,
-            model=asked,
+            model=requested_model,
             parameters=parameters,
             deadline_seconds=seconds,
             reads_tool=reads_tool,
         )
 
     return await call_within_limits(
-        connection, asked, tokens=tokens, deadline_seconds=deadline_seconds, call=call, is_watched=is_watched
+        connection, requested_model, tokens=tokens, deadline_seconds=deadline_seconds, call=call, is_watched=is_watched
     )
 
 
@@ -101,13 +101,13 @@ async def call_within_limits(
         failed = exc
         raise
     finally:
-        told = used or failed
-        if told is not None:
+        outcome = used or failed
+        if outcome is not None:
             note_call(connection, failed=failed, latency_ms=1000 * (time.monotonic() - began))
         await limits.release_call(
             reservation,
-            used_tokens=told.input_tokens + told.output_tokens if told else tokens,
-            used_cost=_owed(connection, told, tokens),
+            used_tokens=outcome.input_tokens + outcome.output_tokens if outcome else tokens,
+            used_cost=_owed(connection, outcome, tokens),
             # A call that was not sent reveals nothing about the endpoint.
             failed=failed if failed is not None and failed.latency_ms > 0 else None,
             succeeded=used is not None,

@@ -63,5 +63,5 @@ def text_tokens(text: str) -> int:
 
 def answer_limit(parameters: Mapping[str, object]) -> int | None:
     """Return the most tokens that an answer may have; None where the call names no limit."""
-    asked = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
-    return asked if isinstance(asked, int) and asked > 0 else None
+    limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
+    return limit if isinstance(limit, int) and limit > 0 else None

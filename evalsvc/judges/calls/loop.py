@@ -34,10 +34,10 @@ class Background:
             # A task's SystemExit is for the code that awaits the task; asyncio would end the other tasks with it.
             with suppress(SystemExit, KeyboardInterrupt):
                 self.loop.run_forever()
-        left = asyncio.all_tasks(self.loop)
-        for task in left:
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
             task.cancel()
-        self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         self.loop.run_until_complete(aio.close())
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()

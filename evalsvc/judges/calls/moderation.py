@@ -72,12 +72,12 @@ def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Mod
     scores = result.get("category_scores") if isinstance(result, dict) else None
     if not isinstance(result, dict) or not isinstance(scores, dict) or not _are_chances(scores):
         raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer has no category scores.")
-    named = answer.get("model")
+    reported_model = answer.get("model")
     flagged = result.get("flagged")
     return Moderated(
         flagged=flagged if isinstance(flagged, bool) else any(_flags(result)),
         categories={printable(str(name), 100): float(score) for name, score in list(scores.items())[:MAX_CATEGORIES]},
-        model=(printable(named, 200) if isinstance(named, str) else "") or asked,
+        model=(printable(reported_model, 200) if isinstance(reported_model, str) else "") or asked,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cost=usage.cost,

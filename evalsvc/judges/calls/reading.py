@@ -47,11 +47,11 @@ def read_usage(
     """
     usage = answer.get("usage")
     read = usage if isinstance(usage, dict) else {}
-    sent, written = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
-    least_sent, least_written = (sent, written) if expected is None else _estimated(answer, expected)
-    used = (sent or least_sent, written or least_written)
+    input_tokens, output_tokens = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
+    least_sent, least_written = (input_tokens, output_tokens) if expected is None else _estimated(answer, expected)
+    used = (input_tokens or least_sent, output_tokens or least_written)
     cost = connection.cost_of(input_tokens=used[0], output_tokens=used[1])
-    return ReportedUsage(*used, cost, is_estimated=used != (sent, written))
+    return ReportedUsage(*used, cost, is_estimated=used != (input_tokens, output_tokens))
 
 
 def _estimated(answer: Mapping[str, object], expected: ExpectedUsage) -> tuple[int, int]:
@@ -67,8 +67,8 @@ def _estimated(answer: Mapping[str, object], expected: ExpectedUsage) -> tuple[i
 
 
 def _written(message: dict[str, Any]) -> Iterator[str]:
-    said = (*(message.get(name) for name in ("content", "refusal", "reasoning_content")), _tool_arguments(message))
-    yield from (text for text in said if isinstance(text, str) and text)
+    texts = (*(message.get(name) for name in ("content", "refusal", "reasoning_content")), _tool_arguments(message))
+    yield from (text for text in texts if isinstance(text, str) and text)
 
 
 def _first_choice(answer: Mapping[str, object]) -> dict[str, Any] | None:
@@ -144,10 +144,10 @@ def from_outbound(exc: OutboundFailed) -> CallFailed:
 
 def from_status(exc: openai.APIStatusError, *, secrets: Collection[str]) -> CallFailed:
     """Name an answer with an error status; of the endpoint's own words, none of the secrets is passed on."""
-    status, said = exc.status_code, _said(exc)
-    if said in SPENT or status == 402:
+    status, provider_code = exc.status_code, _said(exc)
+    if provider_code in SPENT or status == 402:
         detail = "The endpoint says that its own quota for this key is spent."
-        return CallFailed(failures.BUDGET_EXHAUSTED, detail, status=status, provider_code=said)
+        return CallFailed(failures.BUDGET_EXHAUSTED, detail, status=status, provider_code=provider_code)
     if status == 429:
         detail = "The endpoint says that it is called too often."
         return CallFailed(
@@ -156,11 +156,11 @@ def from_status(exc: openai.APIStatusError, *, secrets: Collection[str]) -> Call
             is_transient=True,
             retry_after_seconds=parse_retry_after(exc.response.headers.get("retry-after")),
             status=status,
-            provider_code=said,
+            provider_code=provider_code,
         )
-    code, detail, is_transient = _of_status(status, said)
+    code, detail, is_transient = _of_status(status, provider_code)
     return CallFailed(
-        code, detail + _message(exc, secrets), is_transient=is_transient, status=status, provider_code=said
+        code, detail + _message(exc, secrets), is_transient=is_transient, status=status, provider_code=provider_code
     )
 
 

@@ -35,7 +35,7 @@ def try_connection(connection: Connection) -> Trial:
     It talks to the world: call it outside of a transaction where that is possible. Never raises CallFailed.
     """
     try:
-        done = run(ask(facts_of_connection(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS))
+        completion = run(ask(facts_of_connection(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS))
     except CallFailed as failed:
         return Trial(
             ok=False,
@@ -47,4 +47,11 @@ def try_connection(connection: Connection) -> Trial:
             error_code=failed.code,
             error_detail=failed.detail,
         )
-    return Trial(True, done.model, done.latency_ms, done.input_tokens, done.output_tokens, done.cost)
+    return Trial(
+        True,
+        completion.model,
+        completion.latency_ms,
+        completion.input_tokens,
+        completion.output_tokens,
+        completion.cost,
+    )

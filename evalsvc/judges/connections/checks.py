@@ -44,9 +44,13 @@ def check_moved(connection: Connection, changes: ConnectionFields) -> None:
         connection.base_url
     ):
         return
-    moved = "Another server than before: send `{}` again, as it is not carried along. Empty removes it."
-    kept = [("key", connection.has_key), ("headers", bool(connection.header_names))]
-    errors = [FieldError(f"/{name}", moved.format(name)) for name, is_set in kept if is_set and name not in changes]
+    message = "Another server than before: send `{}` again, as it is not carried along. Empty removes it."
+    stored_secrets = [("key", connection.has_key), ("headers", bool(connection.header_names))]
+    errors = [
+        FieldError(f"/{name}", message.format(name))
+        for name, is_set in stored_secrets
+        if is_set and name not in changes
+    ]
     if errors:
         raise Invalid(*errors)
 

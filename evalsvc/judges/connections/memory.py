@@ -39,9 +39,9 @@ async def read_through(account_id: int, what: str, which: Hashable, read: Callab
     Concurrent callers with the same key share one read.
     """
     key = (account_id, what, which)
-    found = _believed.get(key)
-    if found is not None:
-        return cast("T", found[0])
+    cached = _believed.get(key)
+    if cached is not None:
+        return cast("T", cached[0])
     loop = asyncio.get_running_loop()
     reading = _being_read.get((loop, key))
     if reading is None:
@@ -63,11 +63,11 @@ def forget_when_committed(account_id: int) -> None:
 
 
 async def _read(key: Key, read: Callable[[], T]) -> T:
-    seen, context = _changes.get(key[0], 0), copy_context()
+    version, context = _changes.get(key[0], 0), copy_context()
     value = await asyncio.get_running_loop().run_in_executor(_readers(os.getpid()), context.run, _reading, read)
     with _lock:
         # A value read before a change can be outdated after it.
-        if _changes.get(key[0], 0) == seen:
+        if _changes.get(key[0], 0) == version:
             # Values contain secrets, so expired entries are removed as soon as another one is stored.
             _believed.drop_old()
             _believed.put(key, (value,))

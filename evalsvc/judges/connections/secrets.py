@@ -25,7 +25,7 @@ def seal(secret: Secret, *, of: uuid.UUID) -> bytes:
 
 def unseal(sealed: bytes, *, of: uuid.UUID) -> Secret:
     """Decrypt with whichever key fits; raises UnreadableSecret."""
-    found = orjson.loads(decrypt(sealed))
-    if found["of"] != str(of):
+    fields = orjson.loads(decrypt(sealed))
+    if fields["of"] != str(of):
         raise UnreadableSecret
-    return Secret(found["key"], found["headers"])
+    return Secret(fields["key"], fields["headers"])

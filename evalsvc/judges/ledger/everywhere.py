@@ -32,11 +32,11 @@ class FailingJudges:
 def failing_judges() -> FailingJudges:
     """Look at the breakers of the default models, in one round trip. Raises RedisError and DatabaseError."""
     rows = Connection.objects.using(SYSTEM).filter(is_enabled=True, deleted_at=None).order_by("-revised_at")
-    found: list[Any] = list(rows.only("id", "account_id", "model", "epoch")[:MOST])
+    judges: list[Any] = list(rows.only("id", "account_id", "model", "epoch")[:MOST])
     pipe: Any = shared_client().pipeline(transaction=False)
-    for row in found:
+    for row in judges:
         pipe.hmget(breaker.key(row, row.model), ["until", "code"])
-    told = pipe.execute() if found else []
-    failing = [(row, code or b"") for row, (until, code) in zip(found, told, strict=True) if until]
+    replies = pipe.execute() if judges else []
+    failing = [(row, code or b"") for row, (until, code) in zip(judges, replies, strict=True) if until]
     codes = Counter(code.decode() for _, code in failing)
-    return FailingJudges(len(found), dict(codes.most_common()), len({row.account_id for row, _ in failing}))
+    return FailingJudges(len(judges), dict(codes.most_common()), len({row.account_id for row, _ in failing}))

@@ -87,38 +87,38 @@ def healths_of(*, account_id: int, connection_ids: Sequence[uuid.UUID], now: dat
         pipe: Any = shared_client().pipeline(transaction=False)
         for id in connection_ids:
             pipe.hgetall(_key(account_id, id))
-        found = pipe.execute() if connection_ids else []
+        replies = pipe.execute() if connection_ids else []
     except RedisError:
         return [None] * len(connection_ids)
-    return [_read(cast("dict[bytes, bytes]", reply), now) for reply in found]
+    return [_read(cast("dict[bytes, bytes]", reply), now) for reply in replies]
 
 
 def _read(kept: Mapping[bytes, bytes], now: datetime) -> ConnectionHealth:
     since = int(now.timestamp()) // 3600 - HOURS
     codes: Counter[str] = Counter()
     bins: Counter[int] = Counter()
-    told: dict[str, str] = {}
+    last_values: dict[str, str] = {}
     for name, value in kept.items():
         hour, is_counted, what = name.decode().partition("|")
         if not is_counted:
-            told[hour] = value.decode(errors="replace")
+            last_values[hour] = value.decode(errors="replace")
         elif int(hour) > since and what.startswith("#"):
             bins[int(what[1:])] += int(value)
         elif int(hour) > since:
             codes[what] += int(value)
     n = codes.total()
     codes.pop("ok", None)
-    last = told.get("code")
+    last = last_values.get("code")
     return ConnectionHealth(
         n_calls=n,
         failed=dict(codes.most_common()),
         p50_ms=_quantile(bins, 0.5),
         p95_ms=_quantile(bins, 0.95),
-        last_at=_moment(told.get("at")),
+        last_at=_moment(last_values.get("at")),
         last_code=None if last == "ok" else last,
-        failed_at=_moment(told.get("failed_at")),
-        failed_code=told.get("failed_code"),
-        failed_detail=told.get("detail"),
+        failed_at=_moment(last_values.get("failed_at")),
+        failed_code=last_values.get("failed_code"),
+        failed_detail=last_values.get("detail"),
     )
 
 
@@ -131,10 +131,10 @@ def _bin(latency_ms: float) -> int:
 
 def _quantile(bins: Counter[int], share: float) -> float | None:
     """Return the upper edge of the bin in which so many calls are reached."""
-    n, reached = bins.total(), 0
+    n, cumulative = bins.total(), 0
     for bin in sorted(bins):
-        reached += bins[bin]
-        if reached >= share * n:
+        cumulative += bins[bin]
+        if cumulative >= share * n:
             return float(round(FIRST_EDGE_MS * STEP**bin))
     return None
 

@@ -86,9 +86,9 @@ async def acquire_call(
         if connection.daily_budget is not None:
             raise _not_yet(WAIT_WITHOUT_REDIS_SECONDS) from None
         return reservation
-    found = cast("list[Any]", reply)
-    if found[0] != PASSED:
-        raise _refusal(connection, found)
+    result = cast("list[Any]", reply)
+    if result[0] != PASSED:
+        raise _refusal(connection, result)
     return reservation
 
 
@@ -140,9 +140,17 @@ def _settling(
     reservation: Reservation, used_tokens: int, used_cost: float, *, succeeded: bool, verdict: tuple[Word, ...]
 ) -> list[Word]:
     tpm = reservation.connection.tpm
-    taken = min(reservation.tokens, tpm) if tpm else reservation.tokens
+    reserved_tokens = min(reservation.tokens, tpm) if tpm else reservation.tokens
     spend = _nanos(used_cost) - _nanos(reservation.reserved)
-    return [used_tokens - taken, tpm or 0, spend, KEPT_SPEND_SECONDS, int(succeeded), reservation.permit, *verdict]
+    return [
+        used_tokens - reserved_tokens,
+        tpm or 0,
+        spend,
+        KEPT_SPEND_SECONDS,
+        int(succeeded),
+        reservation.permit,
+        *verdict,
+    ]
 
 
 async def feed_back_429(connection: ConnectionFacts, model: str, retry_after_seconds: float | None = None) -> float:
@@ -186,11 +194,11 @@ def spent_and_failing(connections: Sequence[Any]) -> list[tuple[float | None, st
         for connection in connections:
             pipe.get(_spend(connection.account_id, connection.id))
             pipe.hmget(breaker.key(connection, connection.model), ["until", "code"])
-        told = pipe.execute() if connections else []
+        replies = pipe.execute() if connections else []
     except RedisError:
         return [(None, None)] * len(connections)
-    pairs = zip(told[::2], told[1::2], strict=True)
-    return [(int(spent or 0) / NANOS, (code or b"").decode() if is_open else None) for spent, (is_open, code) in pairs]
+    pairs = zip(replies[::2], replies[1::2], strict=True)
+    return [(int(spend or 0) / NANOS, (code or b"").decode() if is_open else None) for spend, (is_open, code) in pairs]
 
 
 def seconds_of_day_left() -> float:
@@ -202,8 +210,8 @@ def seconds_of_day_left() -> float:
 
 def _keys(connection: ConnectionFacts, model: str) -> tuple[str, ...]:
     calls, tokens, blocked, strikes = _keys_of_model(connection.account_id, connection.id, model)
-    spent = _spend(connection.account_id, connection.id)
-    return calls, tokens, blocked, spent, strikes, _semaphore(connection), breaker.key(connection, model)
+    spend_key = _spend(connection.account_id, connection.id)
+    return calls, tokens, blocked, spend_key, strikes, _semaphore(connection), breaker.key(connection, model)
 
 
 @lru_cache(maxsize=4096)

@@ -48,5 +48,5 @@ def standings_of(rows: Sequence[Connection], *, now: datetime) -> list[Connectio
         return []
     ids = [row.id for row in rows]
     healths = healths_of(account_id=rows[0].account_id, connection_ids=ids, now=now)
-    found = zip(rows, spent_and_failing(rows), healths, strict=True)
-    return [ConnectionStanding(row, spent, health, failing) for row, (spent, failing), health in found]
+    entries = zip(rows, spent_and_failing(rows), healths, strict=True)
+    return [ConnectionStanding(row, spend, health, failing) for row, (spend, failing), health in entries]

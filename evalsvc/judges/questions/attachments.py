@@ -48,10 +48,10 @@ class Fetched:
 
     def part(self) -> dict[str, object]:
         """Return the message part with the content."""
-        written = base64.b64encode(self.content).decode("ascii")
+        encoded = base64.b64encode(self.content).decode("ascii")
         if self.media_type in IMAGES:
-            return {"type": "image_url", "image_url": {"url": f"data:{self.media_type};base64,{written}"}}
-        return {"type": "input_audio", "input_audio": {"data": written, "format": FORMATS[self.media_type]}}
+            return {"type": "image_url", "image_url": {"url": f"data:{self.media_type};base64,{encoded}"}}
+        return {"type": "input_audio", "input_audio": {"data": encoded, "format": FORMATS[self.media_type]}}
 
 
 def check_senses(connection: ConnectionFacts, attached: Sequence[Attached]) -> None:
@@ -101,8 +101,8 @@ def _check_head(status: int, headers: Mapping[str, str], media_type: str) -> Non
     length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > MAX_BYTES:
         raise OutboundFailed(OutboundFailed.TOO_LARGE, "It is too large.")
-    said = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if said not in UNKNOWN_TYPES and MEDIA_TYPES.get(said, said) != media_type:
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type not in UNKNOWN_TYPES and MEDIA_TYPES.get(content_type, content_type) != media_type:
         raise OutboundFailed(OutboundFailed.BAD_ANSWER, f"Its server does not call it {media_type}.")
 
 

@@ -78,7 +78,7 @@ def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, object])
     The order of a schema's properties is part of the question, since it is the order in which the judge reasons.
     """
     schema = json.dumps(asked.get("schema"))
-    whole = {
+    payload = {
         **asked,
         "schema": schema,
         "form": FORM,
@@ -87,7 +87,7 @@ def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, object])
         "base_url": connection.base_url,
     }
     # ASCII, so that half a surrogate pair can be hashed too.
-    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
+    return hashlib.sha256(json.dumps(payload, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 class Flight:
@@ -140,12 +140,12 @@ async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Kep
     pause, token = FIRST_PAUSE_SECONDS, secrets.token_hex(8)
     key = _key(account_id, digest)
     while True:
-        left = until - time.monotonic()
-        if left <= 0:
+        seconds_left = until - time.monotonic()
+        if seconds_left <= 0:
             raise _too_late()
-        lease = max(1, int(1000 * min(left, LONGEST_LEASE_SECONDS)))
+        lease = max(1, int(1000 * min(seconds_left, LONGEST_LEASE_SECONDS)))
         try:
-            found = await ledger().run(
+            reply = await ledger().run(
                 FIND_OR_TAKE,
                 keys=[key, f"{key}:flight"],
                 args=[token, lease],
@@ -153,12 +153,12 @@ async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Kep
             )
         except RedisError:
             return None, ""
-        if isinstance(found, bytes):
-            kept = orjson.loads(found)
-            return Kept(kept["data"], kept["provenance"], kept.get("chances")), ""
-        if found == 1:
+        if isinstance(reply, bytes):
+            fields = orjson.loads(reply)
+            return Kept(fields["data"], fields["provenance"], fields.get("chances")), ""
+        if reply == 1:
             return None, token
-        await asyncio.sleep(min(pause, left))
+        await asyncio.sleep(min(pause, seconds_left))
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
@@ -176,10 +176,10 @@ def _release(account_id: int, digest: str, token: str) -> None:
 
 
 def _ending(account_id: int, digest: str, token: str, kept: Kept | None) -> tuple[list[str], list[Word]]:
-    written = b"" if kept is None else orjson.dumps(_as_kept(kept))
+    payload = b"" if kept is None else orjson.dumps(_as_kept(kept))
     key = _key(account_id, digest)
     keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:flight"]
-    return keys, [written if len(written) <= MAX_BYTES else b"", KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS, token]
+    return keys, [payload if len(payload) <= MAX_BYTES else b"", KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS, token]
 
 
 def _as_kept(kept: Kept) -> dict[str, object]:

@@ -36,10 +36,10 @@ def _shares(alternatives: Mapping[str, float], before: str, options: Sequence[st
     """Sum the probabilities by the option that a token begins; `before` is the token's text ahead of the value."""
     mass = dict.fromkeys(options, 0.0)
     for token, chance in alternatives.items():
-        begun = [option for option in options if _begins(token, before, option)]
-        if len(begun) == 1:
-            mass[begun[0]] += chance
-        elif begun and chance > NEGLIGIBLE:
+        candidates = [option for option in options if _begins(token, before, option)]
+        if len(candidates) == 1:
+            mass[candidates[0]] += chance
+        elif candidates and chance > NEGLIGIBLE:
             return None
     total = sum(mass.values())
     return {option: share / total for option, share in mass.items()} if LEAST_MASS <= total <= 1.01 else None
@@ -62,8 +62,8 @@ def _tokens(logprobs: object) -> list[tuple[str, Mapping[str, float]]]:
 
 
 def _alternatives(token: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    listed = token.get("top_logprobs")
-    for entry in [*(listed if isinstance(listed, list) else []), token]:
+    top_logprobs = token.get("top_logprobs")
+    for entry in [*(top_logprobs if isinstance(top_logprobs, list) else []), token]:
         logprob = entry.get("logprob") if isinstance(entry, dict) else None
         if isinstance(logprob, int | float) and not isinstance(logprob, bool) and logprob <= 0:
             yield str(entry.get("token")), math.exp(logprob)

@@ -60,15 +60,15 @@ class RequestDialect:
 async def recall_dialect(connection: ConnectionFacts, model: str) -> RequestDialect:
     """Return what is known of this model; the strictest where nothing is."""
     key = ledger_key(connection, model, "dialect")
-    known = _believed.get(key)
-    if known is not None:
-        return known
+    cached = _believed.get(key)
+    if cached is not None:
+        return cached
     try:
-        found = await ledger().ask("GET", key)
+        reply = await ledger().ask("GET", key)
     except RedisError:
         old = _believed.find(key)
         return old.value if old else RequestDialect()
-    dialect = _read(found) if isinstance(found, bytes) else RequestDialect()
+    dialect = _read(reply) if isinstance(reply, bytes) else RequestDialect()
     _believed.put(key, dialect)
     return dialect
 
@@ -96,11 +96,11 @@ def adapted(dialect: RequestDialect, failed: CallFailed, optional: Mapping[str, 
     """
     if failed.status not in REFUSING or failed.code != failures.NOT_CONFIGURED or is_about_model(failed):
         return None
-    said = f"{failed.provider_code or ''} {failed.detail}".lower()
+    error_text = f"{failed.provider_code or ''} {failed.detail}".lower()
     for name in optional:
-        if re.search(rf"\b{re.escape(name)}\b", said) and name not in dialect.dropped:
+        if re.search(rf"\b{re.escape(name)}\b", error_text) and name not in dialect.dropped:
             return replace(dialect, dropped=(*dialect.dropped, name))
-    if dialect.limit and re.search(rf"\b{dialect.limit}\b", said) and not _about_mode.search(said):
+    if dialect.limit and re.search(rf"\b{dialect.limit}\b", error_text) and not _about_mode.search(error_text):
         return replace(dialect, limit="max_completion_tokens" if dialect.limit == "max_tokens" else "")
     return dialect.plainer()
 
@@ -125,8 +125,8 @@ def parameters_for(
     name = _not_a_name.sub("_", prompt_id)[:64] or TOOL_NAME
     match dialect.mode:
         case Mode.JSON_SCHEMA:
-            wanted = {"name": name, "strict": True, "schema": schema}
-            parameters["response_format"] = {"type": "json_schema", "json_schema": wanted}
+            json_schema = {"name": name, "strict": True, "schema": schema}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         case Mode.JSON_OBJECT:
             parameters["response_format"] = {"type": "json_object"}
         case Mode.TOOL:
@@ -138,5 +138,7 @@ def parameters_for(
 
 def form_in_words(schema: Mapping[str, object]) -> str:
     """Return in words what form the answer has, for endpoints that do not enforce it."""
-    written = orjson.dumps(schema).decode()
-    return f"Answer with one JSON object and nothing else, not even a fence. It must fit this JSON Schema: {written}"
+    schema_text = orjson.dumps(schema).decode()
+    return (
+        f"Answer with one JSON object and nothing else, not even a fence. It must fit this JSON Schema: {schema_text}"
+    )

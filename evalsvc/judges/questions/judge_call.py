@@ -56,13 +56,13 @@ class JudgeCall:
     async def answer(self) -> Parsed:
         """Return the answer, checked against the schema; raises CallFailed."""
         self.dialect = self._known = await recall_dialect(self.retries.connection, self.model)
-        done = await self._complete(self.dialect)
+        completion = await self._complete(self.dialect)
         try:
-            return self._read(done)
+            return self._read(completion)
         except SchemaMismatch as mismatch:
-            if done.finish_reason == "length":
+            if completion.finish_reason == "length":
                 return await self._longer()
-            return await self._corrected(done, mismatch)
+            return await self._corrected(completion, mismatch)
 
     def _read(self, done: Completion) -> Parsed:
         """Parse a response. One that occurs verbatim in the data is a quotation from it, not the judge's answer."""
@@ -71,68 +71,71 @@ class JudgeCall:
             raise SchemaMismatch("It is copied from the data.")
         if self.question.check is not None and (lacks := self.question.check(parsed.data)):
             raise SchemaMismatch(lacks)
-        if (weighed := self.question.weighed) is None or parsed.was_repaired:
+        if (choice := self.question.weighed) is None or parsed.was_repaired:
             return parsed
-        return replace(parsed, chances=chances_of(done.logprobs, weighed.name, weighed.options))
+        return replace(parsed, chances=chances_of(done.logprobs, choice.name, choice.options))
 
     async def _longer(self) -> Parsed:
         """Retry once with twice the token limit."""
         self.max_tokens *= 2
-        done = await self._complete(self.dialect)
+        completion = await self._complete(self.dialect)
         try:
-            return self._read(done)
+            return self._read(completion)
         except SchemaMismatch as mismatch:
-            if done.finish_reason == "length":
+            if completion.finish_reason == "length":
                 detail = f"The model's answer did not end within {self.max_tokens} tokens."
                 raise CallFailed(failures.BAD_OUTPUT, detail) from None
-            return await self._corrected(done, mismatch)
+            return await self._corrected(completion, mismatch)
 
     async def _corrected(self, first: Completion, mismatch: SchemaMismatch) -> Parsed:
         """Send the model its error once, with instructions for the expected format."""
         asked_for = f"That answer cannot be taken: {mismatch} {form_in_words(self.question.schema)}"
-        more = ({"role": "assistant", "content": first.text[:MAX_SHOWN_CHARS]}, {"role": "user", "content": asked_for})
+        extra_messages = (
+            {"role": "assistant", "content": first.text[:MAX_SHOWN_CHARS]},
+            {"role": "user", "content": asked_for},
+        )
         plain = RequestDialect(Mode.PLAIN, self.dialect.limit, self.dialect.dropped)
-        done = await self._complete(plain if not mismatch.has_json else self.dialect, more)
+        completion = await self._complete(plain if not mismatch.has_json else self.dialect, extra_messages)
         try:
-            found = self._read(done)
+            parsed = self._read(completion)
         except SchemaMismatch as again:
             raise CallFailed(failures.BAD_OUTPUT, f"The model's answer does not fit, twice. {again}") from None
         if not mismatch.has_json and (plainer := self.dialect.plainer()) is not None:
             # It took the parameter and paid no attention to it.
             remember_dialect(self.retries.connection, self.model, plainer)
-        return replace(found, was_repaired=True)
+        return replace(parsed, was_repaired=True)
 
     async def _complete(self, dialect: RequestDialect, more: tuple[dict[str, str], ...] = ()) -> Completion:
         """Make the call in this dialect, or in another that the endpoint takes, and remember that."""
         for _ in range(MAX_ADAPTATIONS):
             try:
-                done = await self._call(dialect, more)
+                completion = await self._call(dialect, more)
                 break
             except CallFailed as failed:
                 if failed.was_cut:
-                    done = Completion("", self.model, "length", 0, 0, None, failed.latency_ms)
+                    completion = Completion("", self.model, "length", 0, 0, None, failed.latency_ms)
                     break
                 other = None if is_too_long(failed) else adapted(dialect, failed, self.optional)
                 if other is None:
                     raise
                 dialect = other
         else:
-            done = await self._call(dialect, more)
+            completion = await self._call(dialect, more)
         if not more:
             self.dialect = dialect
             if dialect != self._known:
                 self._known = dialect
                 remember_dialect(self.retries.connection, self.model, dialect)
-        self.retries.usage.model, self.retries.usage.mode = done.model, dialect.mode.value
-        return done
+        self.retries.usage.model, self.retries.usage.mode = completion.model, dialect.mode.value
+        return completion
 
     async def _call(self, dialect: RequestDialect, more: tuple[dict[str, str], ...]) -> Completion:
         schema = self.question.schema
         system = self._system
         if dialect.mode in (Mode.JSON_OBJECT, Mode.PLAIN):
             system = f"{system}\n\n{form_in_words(schema)}"
-        asked: dict[str, object] = {"role": "user", "content": self._content()}
-        messages: list[Mapping[str, object]] = [{"role": "system", "content": system}, asked, *more]
+        user_message: dict[str, object] = {"role": "user", "content": self._content()}
+        messages: list[Mapping[str, object]] = [{"role": "system", "content": system}, user_message, *more]
         parameters = parameters_for(
             dialect,
             prompt_id=self.question.prompt_id,

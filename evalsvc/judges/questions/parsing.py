@@ -149,7 +149,7 @@ def _refuse(name: str) -> Any:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    properties = dict(pairs)
+    if len(properties) < len(pairs):
         raise SchemaMismatch("A name stands twice in one object.")
-    return found
+    return properties

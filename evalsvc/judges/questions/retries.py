@@ -61,13 +61,13 @@ class RetryPolicy:
         began = time.perf_counter()
         try:
             async with self._permit():
-                done = await call(self.seconds_left())
+                result = await call(self.seconds_left())
         except CallFailed as failed:
             if _was_sent(failed):
                 self.usage.add(failed, failed.latency_ms)
             raise
-        self.usage.add(done, (time.perf_counter() - began) * 1000)
-        return done
+        self.usage.add(result, (time.perf_counter() - began) * 1000)
+        return result
 
     @asynccontextmanager
     async def _permit(self) -> AsyncIterator[None]:
@@ -104,10 +104,10 @@ class RetryPolicy:
 
     def seconds_left(self) -> float:
         """Return the seconds until the deadline; raises CallFailed `timeout` when there are none."""
-        left = self.until - time.monotonic()
-        if left < SHORTEST_CALL_SECONDS:
+        remaining = self.until - time.monotonic()
+        if remaining < SHORTEST_CALL_SECONDS:
             raise CallFailed(failures.TIMEOUT, "The time for this answer is up.")
-        return left
+        return remaining
 
 
 def _semaphore_of_loop() -> asyncio.Semaphore:

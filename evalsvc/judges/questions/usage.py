@@ -75,8 +75,8 @@ class Usage:
 
 def prompt_hash(question: Question) -> str:
     """Return a digest of what is the same for all samples of a prompt: its id, the system message and the schema."""
-    said = [question.prompt_id, question.system, json.dumps(question.schema)]
-    return hashlib.sha256(json.dumps(said).encode("ascii")).hexdigest()[:16]
+    parts = [question.prompt_id, question.system, json.dumps(question.schema)]
+    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:16]
 
 
 def as_no_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
@@ -98,5 +98,5 @@ def is_too_long(failed: CallFailed) -> bool:
         return False
     if failed.status == 413 or failed.provider_code in ("context_length_exceeded", "string_above_max_length"):
         return True
-    said = failed.detail.lower()
-    return failed.status == 400 and any(words in said for words in LENGTH_WORDS)
+    detail = failed.detail.lower()
+    return failed.status == 400 and any(words in detail for words in LENGTH_WORDS)

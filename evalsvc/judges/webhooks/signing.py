@@ -56,8 +56,8 @@ async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue
 
 def seconds_of(settings: Settings) -> float:
     """Return how long a call may take."""
-    wanted = settings.get("timeout_seconds")
-    return min(float(wanted), MAX_SECONDS) if isinstance(wanted, (int, float)) else DEFAULT_SECONDS
+    timeout = settings.get("timeout_seconds")
+    return min(float(timeout), MAX_SECONDS) if isinstance(timeout, (int, float)) else DEFAULT_SECONDS
 
 
 def message_id(account_id: int, url: str, body: bytes) -> str:
@@ -81,9 +81,9 @@ def signed_headers(keys: Sequence[bytes], id: str, timestamp: int, body: bytes) 
 
 async def _once(url: str, body: bytes, keys: Sequence[bytes], id: str, deadline: float) -> JSONValue:
     headers = signed_headers(keys, id, int(time.time()), body)
-    left = max(deadline - time.monotonic(), 0.001)
+    remaining = max(deadline - time.monotonic(), 0.001)
     try:
-        answer = await post_json_async(url, body, headers=headers, timeout_seconds=left, max_bytes=MAX_BYTES)
+        answer = await post_json_async(url, body, headers=headers, timeout_seconds=remaining, max_bytes=MAX_BYTES)
     except OutboundFailed as failed:
         raise _unreached(failed) from None
     return _read(answer)
@@ -114,7 +114,7 @@ def _read(answer: Answer) -> JSONValue:
         follow = " Redirects are not followed." if status < HTTPStatus.BAD_REQUEST else ""
         raise CannotScore("webhook_rejected", f"The webhook answered HTTP {status}.{follow}")
     try:
-        found: JSONValue = orjson.loads(answer.body)
+        payload: JSONValue = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
         raise FailedForNow("bad_output", "The webhook's answer is not JSON.") from None
-    return found
+    return payload

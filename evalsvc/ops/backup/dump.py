@@ -39,7 +39,7 @@ def back_up(directory: Path) -> dict[str, Any]:
         applied = [name for (name,) in connection.execute(MIGRATIONS).fetchall()]
         target = f"--file={directory / DUMP}"
         run_client(program, url, "--format=custom", "--no-password", f"--snapshot={snapshot}", target)
-        told: dict[str, Any] = {
+        manifest: dict[str, Any] = {
             "version": __version__,
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "server": connection.info.server_version,
@@ -48,8 +48,8 @@ def back_up(directory: Path) -> dict[str, Any]:
             "migrations": applied,
             "facts": facts,
         }
-    write_manifest(directory, told)
-    return told
+    write_manifest(directory, manifest)
+    return manifest
 
 
 def role_names() -> dict[str, str]:

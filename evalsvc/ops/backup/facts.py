@@ -109,8 +109,8 @@ def differing_facts(before: Facts, after: Facts) -> Iterator[str]:
         old, new = before[what], after.get(what, {})
         wrong = [name for name in sorted(old.keys() | new.keys()) if _differ(what, old.get(name), new.get(name))]
         if wrong:
-            told = "; ".join(f"{name}: {old.get(name)!r} is {new.get(name)!r}" for name in wrong[:MOST_TOLD])
-            yield f"{what}: {len(wrong)} differ. {told}"
+            examples = "; ".join(f"{name}: {old.get(name)!r} is {new.get(name)!r}" for name in wrong[:MOST_TOLD])
+            yield f"{what}: {len(wrong)} differ. {examples}"
 
 
 def _differ(what: str, old: Any, new: Any) -> bool:

@@ -55,20 +55,20 @@ def write_manifest(directory: Path, told: dict[str, Any]) -> None:
 def read_manifest(directory: Path) -> dict[str, Any]:
     """Read it, and compare everything with it that needs no database. Raises BackupRefused."""
     try:
-        told = orjson.loads((directory / MANIFEST).read_bytes())
-        seal = told.pop("seal")
+        manifest = orjson.loads((directory / MANIFEST).read_bytes())
+        seal = manifest.pop("seal")
     except FileNotFoundError:
         raise BackupRefused(f"{directory} has no {MANIFEST}: it is no backup, or was not finished.") from None
     except (orjson.JSONDecodeError, KeyError, AttributeError):
         raise BackupRefused(f"{directory / MANIFEST} is cut or altered.") from None
-    _refuse_other_secrets(told.get("secrets", {}))
-    if not hmac.compare_digest(seal, _seal(told)):
+    _refuse_other_secrets(manifest.get("secrets", {}))
+    if not hmac.compare_digest(seal, _seal(manifest)):
         raise BackupRefused(f"{directory / MANIFEST} is altered: its seal does not fit.")
-    if told["format"] != FORMAT:
-        raise BackupRefused(f"The backup is of format {told['format']}, which version {told['version']} reads.")
-    for name, expected in told["files"].items():
+    if manifest["format"] != FORMAT:
+        raise BackupRefused(f"The backup is of format {manifest['format']}, which version {manifest['version']} reads.")
+    for name, expected in manifest["files"].items():
         _refuse_altered(directory / name, expected)
-    return dict(told)
+    return dict(manifest)
 
 
 def _seal(told: dict[str, Any]) -> str:

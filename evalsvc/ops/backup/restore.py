@@ -45,44 +45,45 @@ def restore(directory: Path, *, tell: Tell) -> list[str]:
     Everything that can be looked at beforehand is: a cut or altered dump, other secrets, a database that is not empty
     are refused before anything is written. The data comes in one transaction. Raises BackupRefused.
     """
-    told = read_manifest(directory)
-    _refuse_other_roles(told["roles"])
-    _refuse_later_version(told)
+    manifest = read_manifest(directory)
+    _refuse_other_roles(manifest["roles"])
+    _refuse_later_version(manifest)
     ensure_database(tell)
     url = settings.DATABASE_MIGRATION_URL
     with connect(url) as connection:
         major = major_of(connection.info.server_version)
-        program = client_program("pg_restore", max(major, major_of(told["server"])))
-        _refuse_older_server(major, major_of(told["server"]))
+        program = client_program("pg_restore", max(major, major_of(manifest["server"])))
+        _refuse_older_server(major, major_of(manifest["server"]))
         _refuse_full(connection)
         _give_nothing_by_itself(connection)
-    tell(f"Restoring the backup of {told['made_at']}, version {told['version']}.")
+    tell(f"Restoring the backup of {manifest['made_at']}, version {manifest['version']}.")
     run_client(
         program, url, "--no-password", "--no-owner", "--single-transaction", "--exit-on-error", str(directory / DUMP)
     )
     with connect(url) as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        found = list(differing_facts(told["facts"], read_facts(connection)))
+        differences = list(differing_facts(manifest["facts"], read_facts(connection)))
         if connection.execute(PUBLIC_CONNECTS).fetchone() != (False,):
-            found.append("rights: PUBLIC may connect to the database.")
+            differences.append("rights: PUBLIC may connect to the database.")
     _analyze(url)
-    return found
+    return differences
 
 
 def _refuse_other_roles(needed: dict[str, str]) -> None:
-    there = role_names()
-    if other := [kind for kind in needed if needed[kind] != there[kind]]:
-        told = ", ".join(f"{needed[kind]} and not {there[kind]}" for kind in other)
+    roles = role_names()
+    if other := [kind for kind in needed if needed[kind] != roles[kind]]:
+        mismatches = ", ".join(f"{needed[kind]} and not {roles[kind]}" for kind in other)
         raise BackupRefused(
-            f"The rights in the backup are given to other roles than those of the three database URLs: {told}. Name the"
+            f"The rights in the backup are given to other roles than those of the three database "
+            f"URLs: {mismatches}. Name the"
             " roles as they were."
         )
 
 
 def _refuse_later_version(told: dict[str, Any]) -> None:
-    known: dict[tuple[str, str], Any] = MigrationLoader(None).disk_migrations or {}
-    replaced = {pair for migration in known.values() for pair in migration.replaces}
-    names = {f"{app}.{name}" for app, name in known.keys() | replaced}
+    migrations: dict[tuple[str, str], Any] = MigrationLoader(None).disk_migrations or {}
+    replaced = {pair for migration in migrations.values() for pair in migration.replaces}
+    names = {f"{app}.{name}" for app, name in migrations.keys() | replaced}
     if unknown := [name for name in told["migrations"] if name not in names]:
         raise BackupRefused(
             f"The backup is of version {told['version']}, with migrations that this one does not have ({unknown[0]})."
@@ -96,8 +97,8 @@ def _refuse_older_server(major: int, backed_up: int) -> None:
 
 
 def _refuse_full(connection: psycopg.Connection[Any]) -> None:
-    if there := [name for (name,) in connection.execute(OBJECTS).fetchall()]:
-        raise BackupRefused(f"The database is not empty (there is {', '.join(there)}, ...). Restore into a new one.")
+    if objects := [name for (name,) in connection.execute(OBJECTS).fetchall()]:
+        raise BackupRefused(f"The database is not empty (there is {', '.join(objects)}, ...). Restore into a new one.")
 
 
 def _give_nothing_by_itself(connection: psycopg.Connection[Any]) -> None:

@@ -56,15 +56,15 @@ def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: f
     `tell` is called after each batch with the table and its total so far, and with WAITING and the seconds left during
     the grace period.
     """
-    gone, note = _noted(tell)
+    deleted_counts, note = _noted(tell)
     with role_scope(SYSTEM):
         began_at = begin_deletion(account=account, ordered_by=OPERATOR, actor=actor)
         _delete_first(account, note)
-        while (left := (began_at - timezone.now()).total_seconds() + grace_seconds) > 0:
-            tell(WAITING, int(left))
-            time.sleep(min(left, 1.0))
+        while (seconds_left := (began_at - timezone.now()).total_seconds() + grace_seconds) > 0:
+            tell(WAITING, int(seconds_left))
+            time.sleep(min(seconds_left, 1.0))
         _delete_rest(account, began_at, note)
-    return gone
+    return deleted_counts
 
 
 def continue_deletion(account: Account, *, now: datetime, tell: Tell) -> bool:
@@ -97,22 +97,22 @@ def _delete_rest(account: Account, began_at: datetime, note: Tell) -> None:
 
 def delete_remains(account_id: int, *, tell: Tell) -> Counter[str]:
     """Delete what an account has left behind that is not there any more, deleted in SQL for instance."""
-    gone, note = _noted(tell)
+    deleted_counts, note = _noted(tell)
     with role_scope(SYSTEM):
         _delete_all(account_id, None, note, None)
     forget_in_redis(account_id)
-    return gone
+    return deleted_counts
 
 
 def _noted(tell: Tell) -> tuple[Counter[str], Tell]:
     """Return a counter of deleted rows by table, and a callback that updates it and calls `tell` for each batch."""
-    gone: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
     def note(what: str, n: int) -> None:
-        gone[what] += n
-        tell(what, gone[what])
+        counts[what] += n
+        tell(what, counts[what])
 
-    return gone, note
+    return counts, note
 
 
 def _end_work(account: Account) -> None:

@@ -69,7 +69,7 @@ def scrub(*, tell: Callable[[str, int], None], lock_seconds: int | None = None) 
 
     Accounts that were deleted earlier are marked as scrubbed if nothing was skipped.
     """
-    done = Scrubbed()
+    result = Scrubbed()
     with connections[OWNER].cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         began_at = cursor.fetchone()[0]
@@ -77,15 +77,15 @@ def scrub(*, tell: Callable[[str, int], None], lock_seconds: int | None = None) 
         cursor.execute(TABLES)
         for number, (table, has_rows) in enumerate(cursor.fetchall(), start=1):
             tell(f"written anew: {table}", number)
-            _rewrite(cursor, f"VACUUM (FULL, ANALYZE) {table}" if has_rows else f"ANALYZE {table}", table, done)
-        _forget_statistics(cursor, done)
-        _rewrite(cursor, "VACUUM (FULL) pg_catalog.pg_statistic", "pg_catalog.pg_statistic", done)
+            _rewrite(cursor, f"VACUUM (FULL, ANALYZE) {table}" if has_rows else f"ANALYZE {table}", table, result)
+        _forget_statistics(cursor, result)
+        _rewrite(cursor, "VACUUM (FULL) pg_catalog.pg_statistic", "pg_catalog.pg_statistic", result)
         cursor.execute("RESET lock_timeout")
-    done.aof = rewrite_aof()
-    if done.is_whole:
+    result.aof = rewrite_aof()
+    if result.is_whole:
         rows = AccountDeletion.objects.using(SYSTEM).filter(scrubbed_at=None, ended_at__lt=began_at)
         rows.update(scrubbed_at=Now())
-    return done
+    return result
 
 
 def _rewrite(cursor: CursorWrapper, statement: str, table: str, done: Scrubbed) -> None:
@@ -119,23 +119,26 @@ def rewrite_aof(*, seconds: float = AOF_SECONDS) -> str:
             return ""
         redis.bgrewriteaof()
         ends_at = time.monotonic() + seconds
-        while (found := redis.info("persistence"))["aof_rewrite_in_progress"] or found["aof_rewrite_scheduled"]:
+        while (info := redis.info("persistence"))["aof_rewrite_in_progress"] or info["aof_rewrite_scheduled"]:
             if time.monotonic() > ends_at:
                 return f"Redis was still writing its append-only file after {seconds:.0f} s"
             time.sleep(0.1)
     except RedisError as exc:
         return f"Redis did not write its append-only file anew: {exc}"
-    return "" if found["aof_last_bgrewrite_status"] == "ok" else "Redis could not write its append-only file anew"
+    return "" if info["aof_last_bgrewrite_status"] == "ok" else "Redis could not write its append-only file anew"
 
 
 def what_stays(now: datetime) -> list[str]:
     """Return where deleted rows still are, and until when: the log of PostgreSQL, its archive, copies, and backups."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute(WAL)
-        segment, archive, checkpoint, slots, kept = cursor.fetchone()
+        segment, archive, checkpoint, slots, wal_keep_size = cursor.fetchone()
     until = (now + timedelta(seconds=2 * checkpoint)).isoformat(timespec="minutes")
-    held = [f"{slots} replication slots" * bool(slots), f"wal_keep_size ({kept} bytes)" * bool(kept)]
-    longer = " and ".join(word for word in held if word)
+    reasons = [
+        f"{slots} replication slots" * bool(slots),
+        f"wal_keep_size ({wal_keep_size} bytes)" * bool(wal_keep_size),
+    ]
+    longer = " and ".join(word for word in reasons if word)
     wal = f"PostgreSQL's log: segments up to {segment}, which PostgreSQL reuses or removes by about {until}"
     lines = [wal + (f", later where {longer} keep them." if longer else ".")]
     if archive != "off":

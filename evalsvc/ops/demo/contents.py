@@ -50,15 +50,15 @@ def fill_demo(calls: DemoCalls, began_at: datetime) -> None:
 
 
 def _experiment(calls: DemoCalls, name: str, dataset: str, configs: Sequence[Mapping[str, Any]]) -> Any:
-    made = [{"name": config["name"], "kind": "push", "parameters": config["parameters"]} for config in configs]
+    config_bodies = [{"name": config["name"], "kind": "push", "parameters": config["parameters"]} for config in configs]
     plan = {"dataset_id": dataset, "metrics": METRICS, "num_shards": 5, "promote": False, "start": True}
-    return calls.post("/v1/experiments", {"name": name, "plan": plan, "configs": made})["experiment"]
+    return calls.post("/v1/experiments", {"name": name, "plan": plan, "configs": config_bodies})["experiment"]
 
 
 def _answer(calls: DemoCalls, id: str, config: Mapping[str, Any], texts: Any, n_units: int | None = None) -> None:
     """Push the stored answers of a config, unit by unit, until no unit remains or `n_units` are answered."""
-    (written,) = [entry["answers"] for entry in texts["configs"] if entry["name"] == config["name"]]
-    answers = {example["id"]: answer for example, answer in zip(texts["examples"], written, strict=True)}
+    (stored_answers,) = [entry["answers"] for entry in texts["configs"] if entry["name"] == config["name"]]
+    answers = {example["id"]: answer for example, answer in zip(texts["examples"], stored_answers, strict=True)}
     path = f"/v1/experiments/{id}"
     while n_units != 0 and (unit := calls.post(f"{path}/configs/{config['id']}/lease", {})["unit"]):
         outputs = [_output(example, answers[example["id"]]) for example in unit["examples"]]
@@ -87,9 +87,9 @@ def _review(calls: DemoCalls, id: str) -> None:
     project = calls.post("/v1/projects", {"name": PROJECT})["id"]
     question = {"project_id": project, "name": "Would this help the customer?", "annotation_type": "binary"}
     criteria = calls.post("/v1/annotation-criteria", question)["annotation_criteria"]["id"]
-    drawn = {"outputs": {"experiment_id": id, "configs": [CHEAPEST, BEST]}}
+    items = {"outputs": {"experiment_id": id, "configs": [CHEAPEST, BEST]}}
     sample = {"method": "random", "n": N_REVIEWED}
-    body = {"name": "Demo: is it helpful?", "criteria": [criteria], "items": drawn, "sample": sample, "seed": 7}
+    body = {"name": "Demo: is it helpful?", "criteria": [criteria], "items": items, "sample": sample, "seed": 7}
     review = calls.post("/v1/reviews", {**body, "n_answers": len(ANSWERED)})["review"]["id"]
     for reviewer, n_answered in ANSWERED.items():
         for _ in range(n_answered):
@@ -98,11 +98,11 @@ def _review(calls: DemoCalls, id: str) -> None:
 
 def _say(calls: DemoCalls, review: str, reviewer: str, criteria: str) -> None:
     """Answer the next item: Ana checks for correctness, Ben also requires a full sentence."""
-    held = calls.post(f"/v1/reviews/{review}/lease", {"reviewer": reviewer})["lease"]
-    text = held["outputs"][0]["text"]
-    is_helpful = held["expected"].casefold() in text.casefold() and (reviewer == "ana" or len(text.split()) > 3)
-    said = {"lease_token": held["lease_token"], "answers": [{"criteria": criteria, "value_pass": is_helpful}]}
-    calls.post(f"/v1/reviews/{review}/items/{held['item_id']}/answers", said)
+    lease = calls.post(f"/v1/reviews/{review}/lease", {"reviewer": reviewer})["lease"]
+    text = lease["outputs"][0]["text"]
+    is_helpful = lease["expected"].casefold() in text.casefold() and (reviewer == "ana" or len(text.split()) > 3)
+    response = {"lease_token": lease["lease_token"], "answers": [{"criteria": criteria, "value_pass": is_helpful}]}
+    calls.post(f"/v1/reviews/{review}/items/{lease['item_id']}/answers", response)
 
 
 def _trace(calls: DemoCalls, texts: Mapping[str, Any], began_at: datetime) -> None:
@@ -147,8 +147,8 @@ def _span(
     began, ended = (
         str(int((at + timedelta(milliseconds=offset)).timestamp() * 1000) * 1_000_000) for offset in milliseconds
     )
-    told = [_attribute(key, value) for key, value in attributes.items()]
-    span = {"traceId": trace, "spanId": id, "name": name, "kind": 1, "attributes": told}
+    encoded_attributes = [_attribute(key, value) for key, value in attributes.items()]
+    span = {"traceId": trace, "spanId": id, "name": name, "kind": 1, "attributes": encoded_attributes}
     return {
         **span,
         "startTimeUnixNano": began,
@@ -174,13 +174,13 @@ def _fail(calls: DemoCalls, examples: Sequence[Mapping[str, Any]]) -> None:
     calls.post("/v1/evaluator-criteria", {"evaluator_family": "judge", "name": "polite", "config": config})
     for example in examples[:N_FAILURES]:
         sample = {"input": example["input"], "output": f"{example['expected']}."}
-        asked = {"evaluators": [{"evaluator": "judge", "criteria": "polite"}], "app": APP, **sample}
-        calls.post("/v1/evaluate", asked)
+        request = {"evaluators": [{"evaluator": "judge", "criteria": "polite"}], "app": APP, **sample}
+        calls.post("/v1/evaluate", request)
 
 
 def _tell_nobody(calls: DemoCalls) -> None:
     """Create a failing webhook. Responses with a secret are not stored for idempotency, so check first."""
     if not calls.get("/v1/event-endpoints")["event_endpoints"]:
-        told = {"url": NOWHERE + "/hooks", "event_types": ["evaluation.failed", "decision.made"]}
-        endpoint = calls.post("/v1/event-endpoints", told)["event_endpoint"]["id"]
+        body = {"url": NOWHERE + "/hooks", "event_types": ["evaluation.failed", "decision.made"]}
+        endpoint = calls.post("/v1/event-endpoints", body)["event_endpoint"]["id"]
         calls.post(f"/v1/event-endpoints/{endpoint}/test", {})

@@ -95,19 +95,19 @@ def beats() -> list[tuple[str, str, float]]:
 
     Raises RedisError.
     """
-    found = BEATS.run(keys=[KEY])
-    pairs = [(member.decode(), float(age)) for member, age in zip(found[::2], found[1::2], strict=True)]
+    reply = BEATS.run(keys=[KEY])
+    pairs = [(member.decode(), float(age)) for member, age in zip(reply[::2], reply[1::2], strict=True)]
     return sorted((*member.split(" ", 1), age) for member, age in pairs)
 
 
 def worker_figures() -> list[dict[str, int]]:
     """Return the figures reported by running workers; those of other workers are deleted. Raises RedisError."""
-    there = {member.decode().partition(" ")[2] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS])}
-    found: dict[bytes, bytes] = shared_client().hgetall(FIGURES)  # type: ignore[assignment]
-    told = {name.decode(): text for name, text in found.items()}
-    if gone := told.keys() - there:
-        shared_client().hdel(FIGURES, *gone)
-    return [orjson.loads(text) for name, text in told.items() if name in there]
+    live_names = {member.decode().partition(" ")[2] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS])}
+    raw_figures: dict[bytes, bytes] = shared_client().hgetall(FIGURES)  # type: ignore[assignment]
+    figures_by_name = {name.decode(): text for name, text in raw_figures.items()}
+    if stale := figures_by_name.keys() - live_names:
+        shared_client().hdel(FIGURES, *stale)
+    return [orjson.loads(text) for name, text in figures_by_name.items() if name in live_names]
 
 
 def note_ran(name: str) -> None:
@@ -120,9 +120,9 @@ def note_ran(name: str) -> None:
 
 def ages() -> dict[str, float]:
     """Return how many seconds ago each of the clock's tasks ended well, of those that have. Raises RedisError."""
-    found = AGES.run(keys=[RAN])
-    told = {name.decode(): float(age) for name, age in zip(found[::2], found[1::2], strict=True)}
-    return {name: told[name] for name in PERIODIC.values() if name in told}
+    reply = AGES.run(keys=[RAN])
+    ages_by_task = {name.decode(): float(age) for name, age in zip(reply[::2], reply[1::2], strict=True)}
+    return {name: ages_by_task[name] for name in PERIODIC.values() if name in ages_by_task}
 
 
 def _members(parts: list[str], name: str) -> list[str]:

@@ -62,10 +62,10 @@ def find_look_alikes(account: Account) -> Iterator[LookAlikes]:
 
 
 def _alike(rows: Any, within: Callable[[Any], Hashable]) -> Iterator[list[Any]]:
-    found: dict[Hashable, list[Any]] = {}
+    groups: dict[Hashable, list[Any]] = {}
     for row in rows:
-        found.setdefault((within(row), bare_name(row.name)), []).append(row)
-    for alike in found.values():
+        groups.setdefault((within(row), bare_name(row.name)), []).append(row)
+    for alike in groups.values():
         if len(alike) > 1:
             # The one that requests find by the plain name stays; else the oldest.
             yield sorted(alike, key=lambda row: (row.name != bare_name(row.name), row.created_at))

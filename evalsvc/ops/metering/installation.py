@@ -104,12 +104,12 @@ def _of_backlog(found: Backlog) -> Iterator[GaugeMetricFamily]:
 
 
 def _of_workers() -> Iterator[GaugeMetricFamily]:
-    found = alive.alive()
-    counts = {part: found[part] for part in alive.PARTS}
+    alive_counts = alive.alive()
+    counts = {part: alive_counts[part] for part in alive.PARTS}
     yield _labelled("evalsvc_workers_alive", "Workers that give signs of life.", ("queue",), counts)
-    told = alive.worker_figures()
+    worker_figures = alive.worker_figures()
     for name, what in (("in_flight", "Judged evaluations in flight."), ("slots", "Places for these.")):
-        yield GaugeMetricFamily(f"evalsvc_judge_{name}", what, sum(figures.get(name, 0) for figures in told))
+        yield GaugeMetricFamily(f"evalsvc_judge_{name}", what, sum(figures.get(name, 0) for figures in worker_figures))
     yield _labelled(
         "evalsvc_periodic_task_age_seconds", "Since the clock's task last ended well.", ("task",), alive.ages()
     )

@@ -27,10 +27,10 @@ ROLES = {APP: "app", SYSTEM: "system"}
 def note_pools() -> None:
     """Record how many connections are used, idle and waited for. Does not open a pool that is unused."""
     for alias, role in ROLES.items():
-        made: dict[str, Any] = connections[alias]._connection_pools  # type: ignore[attr-defined]
-        if alias not in made:
+        pools: dict[str, Any] = connections[alias]._connection_pools  # type: ignore[attr-defined]
+        if alias not in pools:
             continue
-        stats = made[alias].get_stats()
+        stats = pools[alias].get_stats()
         size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
         CONNECTIONS.labels(role, "used").set(size - idle)
         CONNECTIONS.labels(role, "idle").set(idle)

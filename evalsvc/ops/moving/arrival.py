@@ -133,12 +133,13 @@ def _insert(file: AccountFile, table: str, rows: list[bytes], name: str) -> None
 
 def _insert_of(file: AccountFile, table: str) -> str:
     """Return the statement for rows of a table: what the file must not decide is put in here."""
-    own = {"account_id": "%(account)s"} | FILLED.get(table, {})
-    fixed = {"id": "%(account)s", "name": "%(name)s", "off_at": "now()"} if table == ACCOUNT else own
-    columns = [f'"{column}"' for column in file.manifest["columns"].get(table, ()) if column not in fixed]
+    overrides = {"account_id": "%(account)s"} | FILLED.get(table, {})
+    fixed_values = {"id": "%(account)s", "name": "%(name)s", "off_at": "now()"} if table == ACCOUNT else overrides
+    columns = [f'"{column}"' for column in file.manifest["columns"].get(table, ()) if column not in fixed_values]
     return (
-        f"INSERT INTO {table} ({', '.join([*columns, *fixed])})"  # noqa: S608  # nosec B608  names are checked
-        f" SELECT {', '.join([*columns, *fixed.values()])} FROM json_populate_recordset(NULL::{table}, %(rows)s::json)"
+        f"INSERT INTO {table} ({', '.join([*columns, *fixed_values])})"  # noqa: S608  # nosec B608  names are checked
+        f" SELECT {', '.join([*columns, *fixed_values.values()])} FROM "
+        f"json_populate_recordset(NULL::{table}, %(rows)s::json)"
         f"{RETURNING if table == EVALUATIONS else ''}"
     )
 

@@ -20,9 +20,9 @@ def check_release(file: AccountFile) -> None:
     """Raise ImportRefused for a file with migrations that this server lacks."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(MIGRATIONS)
-        here = dict(cursor.fetchall())
+        applied = dict(cursor.fetchall())
     for app, name in sorted(file.manifest["migrations"].items()):
-        if name > here.get(app, ""):
+        if name > applied.get(app, ""):
             raise ImportRefused(
                 f"{file.path} is of a later schema (release {file.manifest['release']}): this server lacks"
                 f" {app}.{name}. Upgrade it first."
@@ -31,12 +31,13 @@ def check_release(file: AccountFile) -> None:
 
 def check_free(file: AccountFile, name: str) -> None:
     """Raise ImportRefused where the account, or another one of its name, is here."""
-    known = Account.objects.filter(pk=file.account_id).first()
-    if known is not None:
-        state = "" if known.off_at is None else " (switched off)"
+    existing = Account.objects.filter(pk=file.account_id).first()
+    if existing is not None:
+        state = "" if existing.off_at is None else " (switched off)"
         raise ImportRefused(
-            f"Account {known.pk} is on this server already, as {known.name!r}{state}. A file is brought into another"
-            f" server, once; to bring it in anew, `delete_account {known.pk}` first. Nothing was written."
+            f"Account {existing.pk} is on this server already, as {existing.name!r}{state}. A "
+            f"file is brought into another"
+            f" server, once; to bring it in anew, `delete_account {existing.pk}` first. Nothing was written."
         )
     if Account.objects.filter(name=name).exists():
         raise ImportRefused(f"An account named {name!r} exists here already: say --name. Nothing was written.")

@@ -104,14 +104,14 @@ def _gzipped(lines: AccountExport) -> Iterator[bytes]:
 
 
 def _lines(account: Account) -> Any:
-    digest, told = hashlib.sha256(), dict[str, int]()
+    digest, row_counts = hashlib.sha256(), dict[str, int]()
     try:
         with account_scope(account.pk, one_snapshot=True):
             _take_place(account.pk)
             manifest = _manifest(account)
             yield _counted(digest, _line(manifest))
-            yield from _tables(account.pk, digest, told)
-            yield _line({"end": {"tables": told, "sha256": digest.hexdigest()}})
+            yield from _tables(account.pk, digest, row_counts)
+            yield _line({"end": {"tables": row_counts, "sha256": digest.hexdigest()}})
     except Error:
         # The response has begun, so the only option is to abort it; the file then lacks its end line.
         log.warning("An export of account %s was aborted.", account.pk, exc_info=True)

@@ -70,22 +70,22 @@ class AccountFile:
             raise ImportRefused(f"{self.path} is cut: it has no end. Export the account again.")
 
     def _row(self, line: bytes, number: int) -> tuple[str, bytes]:
-        found = ROW.fullmatch(line)
-        if found is None:
+        match = ROW.fullmatch(line)
+        if match is None:
             if not line.endswith(b"\n"):
                 raise ImportRefused(f"{self.path} is cut in line {number}. Export the account again.")
             raise _altered(self.path, number, "it is no row")
-        table = found[1].decode()
+        table = match[1].decode()
         if table not in self.manifest["tables"]:
             raise _altered(self.path, number, f"the manifest has no table {table}")
-        return table, found[2]
+        return table, match[2]
 
     def _check_end(self, line: bytes, number: int, counts: Counter[str], digest: str) -> None:
         end = _json(self.path, line, number)["end"]
         if not isinstance(end, dict):
             raise _altered(self.path, number, "the end is of another shape")
-        told = end.get("tables")
-        if told != self.manifest["tables"] or any(counts[name] != n for name, n in self.counts.items()):
+        table_counts = end.get("tables")
+        if table_counts != self.manifest["tables"] or any(counts[name] != n for name, n in self.counts.items()):
             raise _altered(self.path, number, "the rows are not as many as it says")
         if end.get("sha256") != digest:
             raise _altered(self.path, number, "the SHA-256 of the lines is another one")
@@ -114,11 +114,11 @@ def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
         values = manifest[word]
         if not isinstance(values, dict) or not all(isinstance(value, kind) for value in values.values()):
             raise _altered(path, 1, f"{word} is of another shape")
-    known = {table.name: {*table.columns} for table in taken_tables()}
-    if later := manifest["tables"].keys() - {*known, MEMBERS}:
+    known_columns = {table.name: {*table.columns} for table in taken_tables()}
+    if later := manifest["tables"].keys() - {*known_columns, MEMBERS}:
         raise _later(path, manifest, f"table {min(later)}")
     for name, columns in manifest["columns"].items():
-        if unknown := [column for column in columns if column not in known.get(name, ())]:
+        if unknown := [column for column in columns if column not in known_columns.get(name, ())]:
             raise _later(path, manifest, f"column {unknown[0]} of {name}")
     if not re.fullmatch(r"-?[0-9]{1,18}", manifest["account"].get("id", "")):
         raise _altered(path, 1, "the account has no id")

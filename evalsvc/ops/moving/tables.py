@@ -83,8 +83,8 @@ def _n_outputs(condition: str) -> str:
 
 
 def _n_queries(name: str) -> str:
-    counted = f"coalesce(sum((o.stages #>> '{{paid,{name}}}')::bigint), 0)"
-    return f"(SELECT {counted} FROM experiments_output o WHERE {_KEPT_OUTPUTS})"  # nosec B608
+    total = f"coalesce(sum((o.stages #>> '{{paid,{name}}}')::bigint), 0)"
+    return f"(SELECT {total} FROM experiments_output o WHERE {_KEPT_OUTPUTS})"  # nosec B608
 
 
 INSTEAD: dict[str, Mapping[str, str]] = {
@@ -193,8 +193,8 @@ def _is_account(field: models.Field[Any, Any]) -> bool:
 
 def _condition(name: str) -> str:
     # In the way in which an index finds them: of the deletion of accounts.
-    found = {table.name: table.condition for table in (*OF_EXPERIMENTS, *TABLES, *LAST)}
-    return found.get(name, "t.account_id = %(account)s")
+    conditions = {table.name: table.condition for table in (*OF_EXPERIMENTS, *TABLES, *LAST)}
+    return conditions.get(name, "t.account_id = %(account)s")
 
 
 def _parents(model: type[models.Model]) -> set[str]:

@@ -113,7 +113,8 @@ def read_inventory() -> Inventory:
         tables = [_table(cursor, *row) for row in cursor.fetchall()]
         cursor.execute(INDEXES)
         indexes = [
-            IndexInWork(name, phase, done / total if total else None) for name, phase, done, total in cursor.fetchall()
+            IndexInWork(name, phase, n_done / total if total else None)
+            for name, phase, n_done, total in cursor.fetchall()
         ]
         digest, installed = functions_digest(), installed_digests(connection)
         newest = MigrationRecorder(connection).migration_qs.order_by("-id").values_list("app", "name").first()
@@ -154,12 +155,12 @@ def _table(cursor: Any, name: str, size: Any, estimate: float, is_unknown: bool,
 def _valkey() -> str | None:
     """Return what answers as Redis, and its version; None when it does not answer."""
     try:
-        told: dict[str, Any] = shared_client().info("server")
+        info: dict[str, Any] = shared_client().info("server")
     except RedisError:
         return None
-    if "valkey_version" in told:
-        return f"Valkey {told['valkey_version']}"
-    return f"Redis {told.get('redis_version', '?')}"
+    if "valkey_version" in info:
+        return f"Valkey {info['valkey_version']}"
+    return f"Redis {info.get('redis_version', '?')}"
 
 
 def _disk() -> Disk:

@@ -108,5 +108,5 @@ def _schedule() -> dict[str, float]:
 
 
 def _figures() -> dict[str, int]:
-    told = alive.worker_figures()
-    return {name: sum(figures.get(name, 0) for figures in told) for name in ("in_flight", "slots")}
+    workers = alive.worker_figures()
+    return {name: sum(figures.get(name, 0) for figures in workers) for name in ("in_flight", "slots")}

@@ -112,22 +112,22 @@ def _outside(reading: PanelReading) -> Iterator[Trouble]:
 
 
 def _data(reading: PanelReading) -> Iterator[Trouble]:
-    found: Inventory | None = reading.inventory
-    if found is None:
+    inventory: Inventory | None = reading.inventory
+    if inventory is None:
         return
-    if not found.is_migrated or not found.has_functions:
+    if not inventory.is_migrated or not inventory.has_functions:
         yield Trouble(
             "The database is of another version",
             "Migrations or functions are missing.",
             "Run python manage.py migrate.",
             "versions",
         )
-    if found.n_connections > FULL_SHARE * found.max_connections:
-        says = f"{found.n_connections} of {found.max_connections} connections are open."
+    if inventory.n_connections > FULL_SHARE * inventory.max_connections:
+        says = f"{inventory.n_connections} of {inventory.max_connections} connections are open."
         yield Trouble(
             "PostgreSQL has few connections left", says, "Raise max_connections, or make the pools smaller.", "database"
         )
-    if found.disk.is_short:
+    if inventory.disk.is_short:
         yield Trouble(
             "The disk is nearly full", "Less than a tenth is free.", "Make room, or shorten retention.", "disk"
         )

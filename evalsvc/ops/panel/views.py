@@ -24,19 +24,19 @@ def operator_page(request: PageRequest) -> HttpResponse:
     if not request.visitor.is_operator:
         raise Http404
     reading = read_panel(request.visitor.now)
-    found = reading.inventory
+    inventory = reading.inventory
     context = {
         "reading": reading,
         "troubles": troubles_of(reading),
         "lanes": tables.lanes_table(reading),
         "workers": tables.workers_table(reading),
         "tasks": tables.tasks_table(reading),
-        "sizes": tables.sizes_table(found),
-        "size": tables.bytes_text(found.n_bytes) if found else "not known",
-        "oldest": tables.seconds_text(found.oldest_seconds) if found else "",
+        "sizes": tables.sizes_table(inventory),
+        "size": tables.bytes_text(inventory.n_bytes) if inventory else "not known",
+        "oldest": tables.seconds_text(inventory.oldest_seconds) if inventory else "",
         "overdue": tables.seconds_text(reading.deliveries.overdue_seconds) if reading.deliveries else "",
-        "free": tables.bytes_text(found.disk.free) if found else "",
-        "total": tables.bytes_text(found.disk.total) if found else "",
+        "free": tables.bytes_text(inventory.disk.free) if inventory else "",
+        "total": tables.bytes_text(inventory.disk.total) if inventory else "",
         "version": __version__,
         "python": sys.version.partition(" ")[0],
         "command": f'curl -H "Authorization: Bearer $EVALSVC_METRICS_KEY" {base_address(request)}/metrics',

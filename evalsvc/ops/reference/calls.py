@@ -62,12 +62,12 @@ class CallGroup:
 @cache
 def call_groups() -> tuple[CallGroup, ...]:
     """Return the groups in the document's order of tags, which begins with evaluations, each with evaluate first."""
-    found: dict[str, tuple[str, list[Call]]] = {tag["name"]: (tag["description"], []) for tag in openapi()["tags"]}
+    groups: dict[str, tuple[str, list[Call]]] = {tag["name"]: (tag["description"], []) for tag in openapi()["tags"]}
     for path, methods in openapi()["paths"].items():
         for method, operation in methods.items():
-            found[operation["tags"][0]][1].append(_call(method.upper(), path, operation))
+            groups[operation["tags"][0]][1].append(_call(method.upper(), path, operation))
     return tuple(
-        CallGroup(name, text, tuple(sorted(calls, key=partial(_place, name)))) for name, (text, calls) in found.items()
+        CallGroup(name, text, tuple(sorted(calls, key=partial(_place, name)))) for name, (text, calls) in groups.items()
     )
 
 
@@ -80,13 +80,13 @@ def find_call(name: str) -> Call | None:
 def search_calls(query: str) -> tuple[CallGroup, ...]:
     """Return the groups with the calls that contain every word of a query."""
     words = query[:LONGEST_QUERY].casefold().split()
-    found = (
+    groups = (
         CallGroup(
             group.name, group.text, tuple(call for call in group.calls if all(word in call.folded for word in words))
         )
         for group in call_groups()
     )
-    return tuple(group for group in found if group.calls)
+    return tuple(group for group in groups if group.calls)
 
 
 def _place(group: str, call: Call) -> tuple[bool, bool, str, str]:
@@ -100,8 +100,8 @@ def _place(group: str, call: Call) -> tuple[bool, bool, str, str]:
 def _call(method: str, path: str, operation: dict[str, Any]) -> Call:
     body = operation.get("requestBody", {})
     answers = operation["responses"].items()
-    asked = tuple(_contents("", body))
-    folded = " ".join((method, path, operation["operationId"], *operation["tags"], operation["description"]))
+    bodies = tuple(_contents("", body))
+    search_text = " ".join((method, path, operation["operationId"], *operation["tags"], operation["description"]))
     return Call(
         name=operation["operationId"],
         method=method,
@@ -110,13 +110,13 @@ def _call(method: str, path: str, operation: dict[str, Any]) -> Call:
         description=as_html(operation["description"]),
         guide=operation.get("externalDocs", {}).get("url", ""),
         parameters=tuple(_parameters(operation)),
-        asked=asked,
+        asked=bodies,
         answered=tuple(
             content for status, answer in answers if status < "300" for content in _contents(status, answer)
         ),
         refused=tuple((status, answer["description"]) for status, answer in answers if status >= "300"),
-        curl=_curl(method, path, operation, asked),
-        folded=folded.casefold(),
+        curl=_curl(method, path, operation, bodies),
+        folded=search_text.casefold(),
     )
 
 
@@ -140,9 +140,9 @@ def _contents(status: str, part: dict[str, Any]) -> Iterator[CallContent]:
         yield CallContent(status, "", "", part.get("description") or "Done; there is no body.", (), "")
     for media, content in contents.items():
         schema = content.get("schema", {})
-        shown = next((example["value"] for example in content.get("examples", {}).values()), None)
+        example_value = next((example["value"] for example in content.get("examples", {}).values()), None)
         name, _ = named_schema(schema)
-        yield CallContent(status, media, name, part.get("description", ""), shape_keys(schema), _written(shown))
+        yield CallContent(status, media, name, part.get("description", ""), shape_keys(schema), _written(example_value))
 
 
 def _written(example: Any) -> str:

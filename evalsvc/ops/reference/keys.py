@@ -37,8 +37,8 @@ def shape_keys(schema: dict[str, Any], within: tuple[str, ...] = ()) -> tuple[Ke
         if name not in within and "properties" in part:
             required = part.get("required", ())
             inside = (*within, name)
-            found = (_key(key, subschema, key in required, inside) for key, subschema in part["properties"].items())
-            return tuple(sorted(found, key=lambda key: not key.is_required))
+            keys = (_key(key, subschema, key in required, inside) for key, subschema in part["properties"].items())
+            return tuple(sorted(keys, key=lambda key: not key.is_required))
     return ()
 
 

@@ -24,14 +24,14 @@ class AccessLogger(Logger):
 
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: timedelta) -> None:
         """Write the line of an answer. The path is none of it, nor the query: callers choose them."""
-        told = environ.get(ACCESS_FIELDS, {})
+        fields = environ.get(ACCESS_FIELDS, {})
         write_line(
-            told.get("method", "other"),
-            told.get("route", UNREAD),
+            fields.get("method", "other"),
+            fields.get("route", UNREAD),
             getattr(resp, "status_code", 0),
             ms=round(request_time.total_seconds() * 1000, 1),
-            account=told.get("account"),
-            request_id=told.get("request_id", ""),
+            account=fields.get("account"),
+            request_id=fields.get("request_id", ""),
         )
 
 

@@ -20,8 +20,8 @@ CODES: dict[type[Exception], str] = {
 
 def is_senders_fault(exc: BaseException) -> bool:
     """Return whether gunicorn could not read a request; an answer that it could not write is ours."""
-    own = (errors.InvalidResponseHeader, errors.InvalidResponseHeaderName, errors.ConfigurationProblem)
-    return isinstance(exc, errors.ParseException) and not isinstance(exc, own)
+    response_errors = (errors.InvalidResponseHeader, errors.InvalidResponseHeaderName, errors.ConfigurationProblem)
+    return isinstance(exc, errors.ParseException) and not isinstance(exc, response_errors)
 
 
 def as_refusal(exc: BaseException) -> Problem:

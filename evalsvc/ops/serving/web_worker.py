@@ -72,9 +72,9 @@ class WebWorker(ThreadWorker):
         visit, conn.visit = conn.visit, None
         assert visit is not None  # noqa: S101  # nosec B101 - every request comes by the door
         with visiting(visit):
-            answered = self._served(conn)
+            result = self._served(conn)
         conn.account_id = visit.account_id or NOBODY
-        return answered
+        return result
 
     def _served(self, conn: ClientConnection) -> object:
         if not conn.has_request():

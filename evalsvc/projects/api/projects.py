@@ -68,9 +68,9 @@ class PageQuery(serializers.Serializer[Any]):
 
 def requested_page(view: AccountView, request: Request) -> slice:
     """Return the slice of rows that the query requests; unknown parameters are reported in `warnings`."""
-    wanted = view.asked(request, PageQuery)
-    start: int = wanted["offset"]
-    return slice(start, start + wanted["limit"])
+    query = view.asked(request, PageQuery)
+    start: int = query["offset"]
+    return slice(start, start + query["limit"])
 
 
 class AppsView(AccountView):

@@ -46,9 +46,9 @@ class PromptsQuery(serializers.Serializer[Any]):
 
     def of(self, prefix: str = "") -> PromptFilters:
         """Return the filters on prompts; their names are read from parameters that start with `prefix`."""
-        asked = self.validated_data
-        names = {name: asked.get(prefix + name) for name in ("name", "name_startswith")}
-        return PromptFilters(asked.get("project_id"), asked.get("project_name"), asked.get("prompt_id"), **names)
+        data = self.validated_data
+        names = {name: data.get(prefix + name) for name in ("name", "name_startswith")}
+        return PromptFilters(data.get("project_id"), data.get("project_name"), data.get("prompt_id"), **names)
 
 
 class DefinitionsQuery(PromptsQuery):
@@ -71,13 +71,13 @@ class RevisionsQuery(PromptsQuery):
 
     def filters(self) -> RevisionFilters:
         """Return which of their revisions are meant."""
-        asked = self.validated_data
+        data = self.validated_data
         return RevisionFilters(
-            id=asked.get("revision_id"),
-            number=asked.get("revision"),
-            label=asked.get("label"),
-            body_sha256=asked.get("normalized_body_sha256"),
-            latest_only=asked["latest_revision_only"],
+            id=data.get("revision_id"),
+            number=data.get("revision"),
+            label=data.get("label"),
+            body_sha256=data.get("normalized_body_sha256"),
+            latest_only=data["latest_revision_only"],
         )
 
 
@@ -194,11 +194,11 @@ class PromptDefinitionsView(AccountView):
     def delete(self, request: Request) -> Response:
         """Delete a prompt, or all prompts of a project, with their revisions. At least one of both has to be named."""
         # An unknown parameter was to narrow it.
-        asked = checked(PromptDeletionQuery(data=sent_once(request)))
+        query = checked(PromptDeletionQuery(data=sent_once(request)))
         services.delete_prompts(
             account=self.account,
-            id=asked.get("prompt_id"),
-            project_id=asked.get("project_id"),
+            id=query.get("prompt_id"),
+            project_id=query.get("project_id"),
             actor=self.caller.actor,
         )
         return Response(status=204)
@@ -242,8 +242,8 @@ class PromptRevisionsView(AccountView):
         self.lenient(query)
         limit, offset = query.page()
         rows = list_prompt_revisions(account=self.account, of=query.of("prompt_"), filters=query.filters())
-        found = page_of_revisions(rows, limit=limit, offset=offset)
-        return Response(PromptRevisionPage(prompt_revisions=[prompt_revision_out(row) for row in found]))
+        page = page_of_revisions(rows, limit=limit, offset=offset)
+        return Response(PromptRevisionPage(prompt_revisions=[prompt_revision_out(row) for row in page]))
 
     @extend_schema(
         operation_id="create_prompt_revision",

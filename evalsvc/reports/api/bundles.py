@@ -125,22 +125,22 @@ class ImportView(AccountView):
 
         A file that has changed is refused by its name, as are books that do not follow from the scores.
         """
-        wanted: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         file = self.file
         if self.form is not None:
-            wanted = dict(checked(ImportForm(data={**self.form.fields, **dict(self.form.files.items())})))
+            options = dict(checked(ImportForm(data={**self.form.fields, **dict(self.form.files.items())})))
             (file, *others) = [upload for _, upload in self.form.uploads("file")]
             if others:
                 raise Invalid(FieldError("/file", "One bundle at a time."))
-        wish = CopyWish(**{name: wanted.get(name) for name in ("name", "project_name", "dataset_name")})
-        made = import_bundle(
+        wish = CopyWish(**{name: options.get(name) for name in ("name", "project_name", "dataset_name")})
+        imported_copy = import_bundle(
             account=self.account,
             file=cast("BinaryIO", file),
             wish=wish,
             now=timezone.now(),
             actor=self.caller.actor,
         )
-        return Response(self._answer(made))
+        return Response(self._answer(imported_copy))
 
     def _answer(self, made: ImportedCopy) -> ImportAnswer:
         experiment = get_experiment(account=self.account, id=made.experiment.pk)
@@ -166,10 +166,10 @@ def _received(request: Request) -> BinaryIO:
     if content_length(request._request) > settings.MAX_UPLOAD_BYTES:
         raise upload_too_large()
     is_chunked = "CONTENT_LENGTH" not in meta and meta.get("wsgi.input_terminated")
-    counted = CountedBody(meta["wsgi.input"] if is_chunked else request._request, settings.MAX_UPLOAD_BYTES)
+    body = CountedBody(meta["wsgi.input"] if is_chunked else request._request, settings.MAX_UPLOAD_BYTES)
     file = tempfile.TemporaryFile()  # noqa: SIM115  closed with the answer
     try:
-        while chunk := counted.read(CHUNK):
+        while chunk := body.read(CHUNK):
             file.write(chunk)
     except BaseException:
         file.close()

@@ -65,16 +65,16 @@ class ReportView(AccountView):
         `format=html` is one file without scripts, `format=md` Markdown. Long texts are cut; results have them whole.
         """
         plan = get_plan(account=self.account, id=id)
-        wanted = checked(ReportIn(data=sent(request)))
-        slices = checked(AggregatesIn(data={"by": wanted["by"]})) if "by" in wanted else None
-        asked = ReportQuestion(n_examples=wanted["n_examples"], now=timezone.now(), slices=slices)
+        query = checked(ReportIn(data=sent(request)))
+        slices = checked(AggregatesIn(data={"by": query["by"]})) if "by" in query else None
+        options = ReportQuestion(n_examples=query["n_examples"], now=timezone.now(), slices=slices)
         rankings = [answer_out(row, with_elo=False) for row in reported_comparisons(self.account, plan)]
-        report = {**gather_report(self.account, plan, asked), "plan": plan_out(plan), "comparisons": rankings}
-        if wanted["format"] == "json":
+        report = {**gather_report(self.account, plan, options), "plan": plan_out(plan), "comparisons": rankings}
+        if query["format"] == "json":
             return Response(report)
-        content_type, write = FILES[wanted["format"]]
+        content_type, write = FILES[query["format"]]
         response = HttpResponse(write(report), content_type=content_type)
-        name = f"{plan.experiment.name}.{wanted['format']}"
+        name = f"{plan.experiment.name}.{query['format']}"
         response["Content-Disposition"] = content_disposition_header(False, name) or "inline"
         # It contains untrusted texts: the policy blocks scripts, and gives the document an opaque origin.
         response[HEADER] = FILE

@@ -89,10 +89,10 @@ def import_bundle(*, account: Account, file: BinaryIO, wish: CopyWish, now: date
     scores, and a bundle with different totals is refused. Nothing of it runs or enters a history.
     """
     with opened_bundle(file) as bundle:
-        said, plan = bundle.experiment()
+        bundled_experiment, plan = bundle.experiment()
         try:
             with account_scope(account.pk):
-                return _copy(account, bundle, said, plan, wish, now, actor)
+                return _copy(account, bundle, bundled_experiment, plan, wish, now, actor)
         except (DataError, IntegrityError) as exc:
             raise refuse(f"The rows of the bundle do not fit together: {str(exc).splitlines()[0][:200]}.") from None
 
@@ -112,18 +112,18 @@ def _copy(
         imported_at=now,
     )
     experiment.refresh_from_db()
-    made = _plan(account, experiment, version, plan)
+    new_plan = _plan(account, experiment, version, plan)
     order = bundle.order(version.n_examples)
-    if len(order) != made.run_length:
-        raise refuse(f"{tables.ORDER}: it has {len(order)} places, and the plan asks {made.run_length} examples.")
+    if len(order) != new_plan.run_length:
+        raise refuse(f"{tables.ORDER}: it has {len(order)} places, and the plan asks {new_plan.run_length} examples.")
     with connections[current_role()].cursor() as cursor:
         cursor.execute(ITEMS, [account.pk, experiment.pk, order, version.pk])
     for table in TABLES:
         _insert_all(account, experiment, bundle, table, now)
     with connections[current_role()].cursor() as cursor:
         cursor.execute(UNITS, [experiment.pk])
-    _check_copy(made)
-    insert_records(account=account, plan=made, read=bundle.records, actor=actor)
+    _check_copy(new_plan)
+    insert_records(account=account, plan=new_plan, read=bundle.records, actor=actor)
     record_audit(account=account, actor=actor, action="experiment.imported", target=experiment.name)
     return ImportedCopy(experiment, version, is_new, bundle.manifest.content_hash)
 
@@ -133,8 +133,8 @@ def _version(
 ) -> tuple[DatasetVersion, bool]:
     """Return the version with these examples: one that the account has, or a new dataset's first."""
     same = DatasetVersion.objects.filter(account=account, content_hash=said.dataset.content_hash)
-    if (known := same.select_related("dataset").order_by("id").first()) is not None and wish.dataset_name is None:
-        return known, False
+    if (existing := same.select_related("dataset").order_by("id").first()) is not None and wish.dataset_name is None:
+        return existing, False
     refusals = Refusals()
     with bundle.open(tables.EXAMPLES) as file:
         version = create_dataset(
@@ -151,11 +151,11 @@ def _version(
 
 
 def _free_name(account: Account, name: str) -> str:
-    number, wanted = 1, name
-    while Dataset.objects.filter(account=account, name=wanted).exists():
+    number, candidate = 1, name
+    while Dataset.objects.filter(account=account, name=candidate).exists():
         number += 1
-        wanted = f"{name[: MAX_NAME - 20]} (copy {number - 1})"
-    return wanted
+        candidate = f"{name[: MAX_NAME - 20]} (copy {number - 1})"
+    return candidate
 
 
 def _plan(account: Account, experiment: Experiment, version: DatasetVersion, said: Any) -> ExperimentPlan:

@@ -67,8 +67,8 @@ class Bundle:
             raise refuse(f"{tables.EXPERIMENT}: longer than {MAX_ROW_BYTES} bytes.")
         try:
             _check_storable(text)
-            found = msgspec.json.decode(text, type=BundledExperiment)
-            return found, msgspec.convert(found.plan, plan_type())
+            experiment = msgspec.json.decode(text, type=BundledExperiment)
+            return experiment, msgspec.convert(experiment.plan, plan_type())
         except WRONG as exc:
             raise refuse(f"{tables.EXPERIMENT}: {exc}.") from None
 
@@ -145,14 +145,14 @@ def _manifest(archive: Archive) -> Manifest:
 
 
 def _check_names(manifest: Manifest, names: list[str]) -> None:
-    told = [file.name for file in manifest.files]
+    manifest_names = [file.name for file in manifest.files]
     expected = files_of(manifest.version)
-    if sorted(told) != sorted(expected):
-        wrong = next(iter(sorted(set(told) ^ set(expected))), tables.MANIFEST)
+    if sorted(manifest_names) != sorted(expected):
+        wrong = next(iter(sorted(set(manifest_names) ^ set(expected))), tables.MANIFEST)
         raise refuse(f"{tables.MANIFEST}: it must name each file of a bundle once, and {wrong[:100]!r} is not so.")
-    if unknown := set(names) - {*told, tables.MANIFEST}:
+    if unknown := set(names) - {*manifest_names, tables.MANIFEST}:
         raise refuse(f"{min(unknown)[:100]!r} is in the archive and not in the manifest.")
-    if missing := set(told) - set(names):
+    if missing := set(manifest_names) - set(names):
         raise refuse(f"{min(missing)} is in the manifest and not in the archive.")
     if content_hash_of(manifest.files) != manifest.content_hash:
         raise refuse(f"{tables.MANIFEST}: `content_hash` is not that of the files.")

@@ -117,9 +117,9 @@ def restaged(said: Any, names: Mapping[str, str]) -> Any:
     """Return the `stages` of an output with stage ids replaced; KeyError for a stage without a new name."""
     if not isinstance(said, dict):
         return said
-    found = _told(said, names)
+    result = _told(said, names)
     # For an example that was sampled several times, each sample has its own stages.
-    return found | ({SAMPLES: [_told(sample, names) for sample in said[SAMPLES]]} if SAMPLES in said else {})
+    return result | ({SAMPLES: [_told(sample, names) for sample in said[SAMPLES]]} if SAMPLES in said else {})
 
 
 def _told(said: Any, names: Mapping[str, str]) -> Any:
@@ -174,9 +174,9 @@ def line_field(column: models.Field[Any, Any], *, raw: bool) -> tuple[Any, ...]:
 
 def type_of(column: models.Field[Any, Any], *, raw: bool) -> Any:
     """Return the JSON type of a column's values; with `raw`, JSON columns are passed through undecoded."""
-    found = _type_of(column, raw=raw)
+    json_type = _type_of(column, raw=raw)
     # JSON has a null of its own.
-    return found | None if column.null and found not in (Any, msgspec.Raw) else found
+    return json_type | None if column.null and json_type not in (Any, msgspec.Raw) else json_type
 
 
 def _type_of(column: models.Field[Any, Any], *, raw: bool) -> Any:

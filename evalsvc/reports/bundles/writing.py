@@ -97,14 +97,14 @@ def _source(plan: ExperimentPlan, now: datetime) -> BundleSource:
 
 
 def _write(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes], n_rows: int | None = None) -> BundledFile:
-    digest, n_bytes, counted = hashlib.sha256(), 0, 0
+    digest, n_bytes, n_lines = hashlib.sha256(), 0, 0
     with _opened(archive, name) as member:
         for part in parts:
             member.write(part)
             digest.update(part)
             n_bytes += len(part)
-            counted += part.count(b"\n")
-    n_rows = counted if n_rows is None else n_rows
+            n_lines += part.count(b"\n")
+    n_rows = n_lines if n_rows is None else n_rows
     return BundledFile(name=name, sha256=digest.hexdigest(), n_bytes=n_bytes, n_rows=n_rows)
 
 
@@ -146,19 +146,19 @@ def _guarded(lines: Iterable[bytes]) -> Iterator[bytes]:
 def query_of(table: BundleTable) -> str:
     """Return the query for the lines of a table's file."""
     names = [*table.configs, *table.loose]
-    picked = [f'c{i}.arrival AS "{name}"' for i, name in enumerate(names)]
-    picked += [f't."{column.column}"' for column in table.columns]
+    columns = [f'c{i}.arrival AS "{name}"' for i, name in enumerate(names)]
+    columns += [f't."{column.column}"' for column in table.columns]
     joins = [
         f"{'LEFT ' if name in table.loose else ''}JOIN experiments_config c{i} ON c{i}.id = t.{name}_id"
         for i, name in enumerate(names)
     ]
     if table.model is Output:
-        picked.append("CASE WHEN r.id IS NOT NULL THEN json_build_array(rc.arrival, r.pos) END AS reused_from")
+        columns.append("CASE WHEN r.id IS NOT NULL THEN json_build_array(rc.arrival, r.pos) END AS reused_from")
         joins.append("LEFT JOIN experiments_output r ON r.id = t.reused_from")
         joins.append("LEFT JOIN experiments_config rc ON rc.id = r.config_id")
     owner = "t" if table.model is Config or not table.configs else "c0"
     return (
-        f"SELECT row_to_json(x)::text FROM (SELECT {', '.join(picked)} FROM {table.table} t {' '.join(joins)} "
+        f"SELECT row_to_json(x)::text FROM (SELECT {', '.join(columns)} FROM {table.table} t {' '.join(joins)} "
         f"WHERE {owner}.experiment_id = %s AND {table.only} ORDER BY {table.order}) x"
     )
 

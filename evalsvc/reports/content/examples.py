@@ -31,8 +31,8 @@ def worst_examples(account: Account, plan: ExperimentPlan, config: Config | None
         return []
     metric = primary_metric(plan)
     order = metric.name if metric.higher_is_better else f"-{metric.name}"
-    wanted = OutputSelection(config_id=config.pk, status=OK, metric=metric.name, order_by=order)
-    rows, _ = page_of_outputs(account, plan, wanted, limit=n, cursor=None)
+    selection = OutputSelection(config_id=config.pk, status=OK, metric=metric.name, order_by=order)
+    rows, _ = page_of_outputs(account, plan, selection, limit=n, cursor=None)
     return [_worst_out(row) for row in rows]
 
 
@@ -56,12 +56,16 @@ def instructive_examples(
         value = (row["scores"].get(metric.name) or {}).get("value")
         return float("-inf") if value is None else sign * value
 
-    found = []
-    for pos, spread in spreads.items():
-        ordered = sorted(rows[pos], key=value_of, reverse=True)
-        ends = ordered if len(ordered) <= MOST_CONFIGS else ordered[: MOST_CONFIGS // 2] + ordered[-MOST_CONFIGS // 2 :]
-        found.append(_instructive_out(pos, spread, len(ordered), ends))
-    return found
+    examples = []
+    for pos, score_range in spreads.items():
+        sorted_rows = sorted(rows[pos], key=value_of, reverse=True)
+        ends = (
+            sorted_rows
+            if len(sorted_rows) <= MOST_CONFIGS
+            else sorted_rows[: MOST_CONFIGS // 2] + sorted_rows[-MOST_CONFIGS // 2 :]
+        )
+        examples.append(_instructive_out(pos, score_range, len(sorted_rows), ends))
+    return examples
 
 
 def _worst_out(row: dict[str, Any]) -> dict[str, Any]:

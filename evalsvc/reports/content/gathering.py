@@ -111,7 +111,7 @@ def snapshot_of(config: Config) -> dict[str, Any]:
 def summary_of(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, Any]:
     """Return who leads by how much, and how sure that is."""
     leader = next((config for config in live["configs"] if config["id"] == live["leader"]), None)
-    shown = leader["metrics"][plan.primary_metric] if leader else None
+    estimate = leader["metrics"][plan.primary_metric] if leader else None
     names = ("value", "lower", "upper", "n", "covers", "level", "method")
     return {
         "state": plan.state,
@@ -119,7 +119,7 @@ def summary_of(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, Any]:
         "leader_id": live["leader"],
         "leader": leader["name"] if leader else None,
         "leader_settled": live["leader_settled"],
-        "estimate": {name: shown[name] for name in names} if shown else None,
+        "estimate": {name: estimate[name] for name in names} if estimate else None,
         "n_configs": len(live["configs"]),
         "n_examples": plan.n_examples,
         "n_queries": live["experiment"]["n_queries"],
@@ -148,9 +148,12 @@ def _pareto(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[str, 
 
 def _warnings(live: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return each warning of a metric once, with the configs that it is about."""
-    found: dict[tuple[str, str], list[str]] = {}
+    configs_by_warning: dict[tuple[str, str], list[str]] = {}
     for config in live["configs"]:
-        for name, shown in config["metrics"].items():
-            for warning in dict.fromkeys([*shown["warnings"], *filter(None, [shown["stopped"]])]):
-                found.setdefault((name, warning), []).append(config["name"])
-    return [{"metric": name, "warning": warning, "configs": configs} for (name, warning), configs in found.items()]
+        for name, result in config["metrics"].items():
+            for warning in dict.fromkeys([*result["warnings"], *filter(None, [result["stopped"]])]):
+                configs_by_warning.setdefault((name, warning), []).append(config["name"])
+    return [
+        {"metric": name, "warning": warning, "configs": configs}
+        for (name, warning), configs in configs_by_warning.items()
+    ]

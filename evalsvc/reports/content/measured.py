@@ -49,19 +49,19 @@ def measured_of(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, di
     with connections[current_role()].cursor() as cursor:
         cursor.execute(COUNTS, [ids])
         counts = {(config_id, name): n for config_id, name, n in cursor.fetchall() if n}
-        wanted = [
+        rank_queries = [
             {"config_id": config_id, "name": name, "ranks": quantile_ranks(n, plan.level)}
             for (config_id, name), n in counts.items()
         ]
-        cursor.execute(SORTED, [orjson.dumps(wanted).decode()])
-        found = {(config_id, name): quantiles_out(ends, plan.level) for config_id, name, ends in cursor.fetchall()}
+        cursor.execute(SORTED, [orjson.dumps(rank_queries).decode()])
+        results = {(config_id, name): quantiles_out(ends, plan.level) for config_id, name, ends in cursor.fetchall()}
     if plan.cluster_by is not None:
-        found = {key: without_ends(quantiles) for key, quantiles in found.items()}
+        results = {key: without_ends(quantiles) for key, quantiles in results.items()}
     return {
         str(id): {
-            name: {"n": counts[id, name], "level": plan.level, "quantiles": found[id, name]}
+            name: {"n": counts[id, name], "level": plan.level, "quantiles": results[id, name]}
             for name in MEASURED
-            if (id, name) in found
+            if (id, name) in results
         }
         for id in ids
     }

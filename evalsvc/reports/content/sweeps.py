@@ -24,15 +24,15 @@ def sweep_of(configs: Sequence[Config]) -> dict[str, Any] | None:
     differing = [name for name in names if len({_key(values.get(name, MISSING)) for values in flat.values()}) > 1]
     if not differing:
         return None
-    shown = differing[:MAX_KNOBS]
+    knobs = differing[:MAX_KNOBS]
     return {
-        "knobs": shown,
+        "knobs": knobs,
         "n_knobs": len(differing),
         "rows": [
             {
                 "config_id": str(config.pk),
                 "config": config.name,
-                "values": {name: _cell(flat[config.pk].get(name)) for name in shown},
+                "values": {name: _cell(flat[config.pk].get(name)) for name in knobs},
             }
             for config in configs
         ],

@@ -34,13 +34,13 @@ class Reach:
 
 def drawn_reach(rows: Iterable[Mapping[str, Any] | None], *, value: str = "value", zero: bool = False) -> Reach | None:
     """Return the reach of all values and their ends; None where there are none."""
-    found = [0.0] if zero else []
+    values = [0.0] if zero else []
     for row in rows:
         ends = (row.get(name) for name in (value, "lower", "upper")) if row else ()
-        found += [float(end) for end in ends if end is not None and math.isfinite(end)]
-    if len(found) <= zero:
+        values += [float(end) for end in ends if end is not None and math.isfinite(end)]
+    if len(values) <= zero:
         return None
-    low, high = min(found), max(found)
+    low, high = min(values), max(values)
     room = 0.04 * (high - low) or 0.5 * abs(high) or 0.5
     return Reach(low - room, high + room)
 
@@ -62,8 +62,8 @@ def interval_picture(row: Mapping[str, Any], span: Reach | None, *, value: str =
         high = span.high if row.get("upper") is None else row["upper"]
         parts.append(element("line", class_="range", x1=x(low), x2=x(high), y1=middle, y2=middle))
     parts.append(element("circle", class_="dot", cx=x(row[value]), cy=middle, r=4))
-    said = f"{number_text(row[value])}, interval {interval_text(row)}"
-    return element("svg", element("title", said), *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", role="img")
+    title = f"{number_text(row[value])}, interval {interval_text(row)}"
+    return element("svg", element("title", title), *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", role="img")
 
 
 def front_picture(pareto: Mapping[str, Any]) -> SafeString | None:
@@ -91,15 +91,15 @@ def front_picture(pareto: Mapping[str, Any]) -> SafeString | None:
         element("text", _axis(first), x=(LEFT + end) / 2, y=PLOT_HEIGHT - 6, text_anchor="middle"),
         element("text", _axis(second), x=4, y=10),
     ]
-    named: list[tuple[float, float]] = []
+    label_positions: list[tuple[float, float]] = []
     for i, (config, a, b) in enumerate(sorted(dots, key=lambda dot: dot[0]["on_front"])):
         x, y = across.at(a, LEFT + 10, end - 10), up.at(b, floor - 10, TOP + 10)
         parts.append(element("circle", class_="dot" if config["on_front"] else "off", cx=x, cy=y, r=5))
-        if len(dots) - i <= MAX_LABELS and not any(abs(y - b) < NEAR and abs(x - a) < WIDE for a, b in named):
+        if len(dots) - i <= MAX_LABELS and not any(abs(y - b) < NEAR and abs(x - a) < WIDE for a, b in label_positions):
             right = x > PLOT_WIDTH * 0.7
             anchor = {"x": x - 9 if right else x + 9, "y": y + 4, "text_anchor": "end" if right else "start"}
             parts.append(element("text", _short(config["name"]), **anchor))
-            named.append((x, y))
+            label_positions.append((x, y))
     return element("svg", *parts, class_="plot", viewBox=f"0 0 {PLOT_WIDTH:g} {PLOT_HEIGHT:g}", role="img")
 
 

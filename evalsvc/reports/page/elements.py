@@ -15,12 +15,12 @@ SHORT, MOST_SHORT = 64, 8192
 
 def element(tag: str, /, *parts: Part, **attributes: object) -> SafeString:
     """Return an element; an attribute's name may end in `_`, and its underscores are hyphens."""
-    said = "".join(
+    attribute_text = "".join(
         [f' {_attribute(key)}="{_escaped(str(value))}"' for key, value in attributes.items() if value is not None]
     )
     if tag in EMPTY and not parts:
-        return SafeString(f"<{tag}{said}/>" if tag != "meta" else f"<{tag}{said}>")  # nosec
-    return SafeString(f"<{tag}{said}>{joined_parts(parts)}</{tag}>")  # nosec - every part is escaped
+        return SafeString(f"<{tag}{attribute_text}/>" if tag != "meta" else f"<{tag}{attribute_text}>")  # nosec
+    return SafeString(f"<{tag}{attribute_text}>{joined_parts(parts)}</{tag}>")  # nosec - every part is escaped
 
 
 def joined_parts(parts: Sequence[Part]) -> SafeString:
@@ -56,13 +56,13 @@ def page_table(
     """Return a table in a box that scrolls by itself; the first cell of each row is its head."""
     head = element("tr", *(element("th", text, scope="col", class_=kind) for text, kind in heads))
     left_out = element("p", f"… and {more} more; the JSON report has all.", class_="quiet") if more else None
-    whole = element(
+    table = element(
         "table",
         element("caption", caption),
         element("thead", head),
         element("tbody", *(element("tr", *row) for row in rows)),
     )
-    box = element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    box = element("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)
     return joined_parts([box, left_out])
 
 

@@ -30,14 +30,14 @@ def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         [
             row_head(room.shown(config["name"], 100)),
             table_cell({"latency_ms": "latency, ms", "cost": "cost"}[what]),
-            table_cell(number_text(found["n"]), kind="n"),
+            table_cell(number_text(measurement["n"]), kind="n"),
             *(
                 table_cell(f"{number_text(quantile['value'])} {interval_text(quantile)}", kind="i")
-                for quantile in found["quantiles"]
+                for quantile in measurement["quantiles"]
             ),
         ]
         for config in ranked(report)
-        for what, found in report["measured"].get(config["id"], {}).items()
+        for what, measurement in report["measured"].get(config["id"], {}).items()
     ]
     if rows:
         heads = [("config", None), ("measured", None), ("n", "n"), ("p50", None), ("p95", None), ("p99", None)]
@@ -88,8 +88,8 @@ def gates_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 
 def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield what was stopped, when, and on what evidence."""
-    found = report["decisions"]
-    if not found:
+    decisions = report["decisions"]
+    if not decisions:
         return
     rows = [
         [
@@ -102,7 +102,7 @@ def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             ),
             table_cell(moment_text(decision["created_at"])),
         ]
-        for decision in found[: room.rows]
+        for decision in decisions[: room.rows]
     ]
     heads = [("config", None), ("reason", None), ("against", None), ("after examples", "n"), ("evidence", None)]
     heads += [("when", None)]
@@ -111,8 +111,8 @@ def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 
 def errors_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield how many of each type of error there are."""
-    found = report["errors"]
-    if not found:
+    errors = report["errors"]
+    if not errors:
         return
     rows = [
         [
@@ -122,10 +122,10 @@ def errors_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             table_cell(number_text(error["n"]), kind="n"),
             table_cell(room.shown(error["message"], 200)),
         ]
-        for error in found[: room.rows]
+        for error in errors[: room.rows]
     ]
     heads = [("config", None), ("of", None), ("type", None), ("n", "n"), ("for example", None)]
-    yield section("Errors by type", page_table("Most frequent first", heads, rows, len(found) - len(rows)))
+    yield section("Errors by type", page_table("Most frequent first", heads, rows, len(errors) - len(rows)))
 
 
 def examples_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
@@ -137,36 +137,36 @@ def examples_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             "Worst examples", element("p", f"Of {config}."), *(_example(example, [example], room) for example in worst)
         )
     if disputed:
-        said = element("p", "Where the scores of configs lie farthest apart.")
+        intro = element("p", "Where the scores of configs lie farthest apart.")
         yield section(
-            "Most instructive examples", said, *(_example(example, example["answers"], room) for example in disputed)
+            "Most instructive examples", intro, *(_example(example, example["answers"], room) for example in disputed)
         )
 
 
 def _example(one: Mapping[str, Any], answers: Sequence[Mapping[str, Any]], room: PageRoom) -> SafeString:
-    told: list[Part] = []
+    parts: list[Part] = []
     for name in ("input", "expected"):
-        told += [element("dt", name), element("dd", element("pre", room.shown(one[name])))]
+        parts += [element("dt", name), element("dd", element("pre", room.shown(one[name])))]
     for answer in answers:
         scores = ", ".join(
             f"{room.shown(name, 60)} {score['error_code'] or number_text(score['value'])}"
             for name, score in list(answer["scores"].items())[: room.metrics]
         )
-        told += [
+        parts += [
             element("dt", room.shown(answer["config"], 100)),
             element("dd", element("pre", room.shown(answer["output"])), element("span", scores, class_="quiet")),
         ]
-    return element("article", element("h3", f"Example {room.shown(one['example_id'], 100)}"), element("dl", *told))
+    return element("article", element("h3", f"Example {room.shown(one['example_id'], 100)}"), element("dl", *parts))
 
 
 def asked_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield the dataset, the rules, the metrics, and what to mind."""
-    told = [
+    terms = [
         part
         for name, value in asked_rows(report)
         for part in (element("dt", name), element("dd", room.shown(value, 300)))
     ]
-    yield section("What this rests on", element("dl", *told), element("p", LIMITS))
+    yield section("What this rests on", element("dl", *terms), element("p", LIMITS))
     rows = [
         [
             row_head(room.shown(metric.name, 100)),
@@ -184,19 +184,19 @@ def asked_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         (text, None) for text in ("metric", "made by", "profile", "range", "better", "since")
     ]
     yield page_table("Metrics", heads, rows, len(report["plan"].metrics) - len(rows))
-    warned = report["warnings"]
-    if warned:
-        listed = [
+    warnings = report["warnings"]
+    if warnings:
+        warning_rows = [
             [
                 row_head(room.shown(warning["metric"], 100)),
                 table_cell(room.shown(warning["warning"], 200)),
                 table_cell(room.shown(", ".join(warning["configs"]), 300)),
             ]
-            for warning in warned[: room.rows]
+            for warning in warnings[: room.rows]
         ]
         heads = [("metric", None), ("warning", None), ("configs", None)]
         caption = "What keeps numbers from being read as others"
-        yield section("Warnings", page_table(caption, heads, listed, len(warned) - len(listed)))
+        yield section("Warnings", page_table(caption, heads, warning_rows, len(warnings) - len(warning_rows)))
 
 
 def _profile(metric: Any, room: PageRoom) -> str:

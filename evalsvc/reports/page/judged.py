@@ -26,8 +26,8 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     components = report["components"]
     if components is None:
         return
-    found = gap_rows(components)
-    span = drawn_reach((row["gap"] for _, row in found), zero=True)
+    gaps = gap_rows(components)
+    span = drawn_reach((row["gap"] for _, row in gaps), zero=True)
     rows = [
         [
             row_head(room.shown(config, 100)),
@@ -40,7 +40,7 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             table_cell(interval_text(row["gap"]), kind="i"),
             table_cell(number_text(row["gap"]["n"]), kind="n"),
         ]
-        for config, row in found[: room.rows]
+        for config, row in gaps[: room.rows]
     ]
     heads = [("config", None), ("component", None), ("metric", None), ("integrated", "n"), ("isolated", "n")]
     heads += [("gap", "n"), ("gap drawn", None), ("interval", None), ("n", "n")]
@@ -48,8 +48,10 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         f"Isolated less integrated, example by example, for new data; above 0 its predecessors lose. "
         f"{gaps_text(components['n_comparisons'])} at {level_text(components['level'])}."
     )
-    told = [element("p", room.shown(bottleneck_sentence(entry), 600)) for entry in components["configs"][: room.rows]]
-    yield section("What holds it back", *told, page_table(caption, heads, rows, len(found) - len(rows)))
+    sentences = [
+        element("p", room.shown(bottleneck_sentence(entry), 600)) for entry in components["configs"][: room.rows]
+    ]
+    yield section("What holds it back", *sentences, page_table(caption, heads, rows, len(gaps) - len(rows)))
 
 
 def gaps_text(n: int) -> str:
@@ -67,20 +69,20 @@ def comparisons_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 def _comparison(one: Mapping[str, Any], room: PageRoom) -> SafeString:
     ranking, head = one["ranking"], one["comparison"]
     places = ranking["places"]
-    named = [{"value": place["strength"], "lower": place["lower"], "upper": place["upper"]} for place in places]
-    span = drawn_reach(named)
+    intervals = [{"value": place["strength"], "lower": place["lower"], "upper": place["upper"]} for place in places]
+    span = drawn_reach(intervals)
     rows = [
         [
             row_head(room.shown(place["config"], 100)),
             table_cell(rank_range(place), kind="i"),
             table_cell(number_text(place["strength"]), kind="n"),
-            table_cell(interval_picture(drawn, span)),
-            table_cell(interval_text(drawn), kind="i"),
+            table_cell(interval_picture(interval, span)),
+            table_cell(interval_text(interval), kind="i"),
             table_cell(f"{place['n_wins']}, {place['n_ties']}, {place['n_losses']}", kind="i"),
             table_cell(number_text((place["win_rate"] or {}).get("value")), kind="n"),
             table_cell(interval_text(place["win_rate"] or {}), kind="i"),
         ]
-        for place, drawn in list(zip(places, named, strict=True))[: room.rows]
+        for place, interval in list(zip(places, intervals, strict=True))[: room.rows]
     ]
     heads = [("config", None), ("rank", None), ("strength", "n"), ("interval drawn", None), ("interval", None)]
     heads += [("won, tied, lost", None), ("win rate", "n"), ("interval", None)]
@@ -89,5 +91,5 @@ def _comparison(one: Mapping[str, Any], room: PageRoom) -> SafeString:
         f"(n = {number_text(ranking['n_examples'])} examples); all ranges of ranks hold together."
     )
     title = element("h3", room.shown(head.name, 100))
-    said = element("p", room.shown(comparison_sentence(one), 600))
-    return joined_parts([title, said, page_table(caption, heads, rows, len(places) - len(rows))])
+    summary = element("p", room.shown(comparison_sentence(one), 600))
+    return joined_parts([title, summary, page_table(caption, heads, rows, len(places) - len(rows))])

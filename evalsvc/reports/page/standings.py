@@ -47,17 +47,17 @@ def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     span = drawn_reach(config["metrics"][name] for config in configs)
     rows = []
     for config in configs[: room.rows]:
-        shown = config["metrics"][name]
+        result = config["metrics"][name]
         leads = element("span", "leads", class_="leads") if config["id"] == report["live"]["leader"] else None
         rows.append(
             [
                 row_head(room.shown(config["name"], 100), leads),
-                table_cell(number_text(shown["value"]), kind="n"),
-                table_cell(interval_picture(shown, span)),
-                table_cell(interval_text(shown), kind="i"),
-                table_cell(shown["covers"] or NOTHING),
-                table_cell(_examples_text(shown), kind="n"),
-                table_cell(number_text(shown["n_error"]), kind="n"),
+                table_cell(number_text(result["value"]), kind="n"),
+                table_cell(interval_picture(result, span)),
+                table_cell(interval_text(result), kind="i"),
+                table_cell(result["covers"] or NOTHING),
+                table_cell(_examples_text(result), kind="n"),
+                table_cell(number_text(result["n_error"]), kind="n"),
                 table_cell(config["state"]),
                 table_cell(number_text(config["cost"]), kind="n"),
             ]
@@ -123,14 +123,14 @@ def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
     rows = [
         [
             row_head(room.shown(config["name"], 100)),
-            table_cell(number_text(shown["value"]), kind="n"),
-            table_cell(interval_picture(shown, span)),
-            table_cell(interval_text(shown), kind="i"),
-            table_cell(number_text(shown["n"]), kind="n"),
-            table_cell(number_text(shown["n_error"]), kind="n"),
+            table_cell(number_text(result["value"]), kind="n"),
+            table_cell(interval_picture(result, span)),
+            table_cell(interval_text(result), kind="i"),
+            table_cell(number_text(result["n"]), kind="n"),
+            table_cell(number_text(result["n_error"]), kind="n"),
         ]
         for config in configs[: room.rows]
-        for shown in [config["metrics"][name]]
+        for result in [config["metrics"][name]]
     ]
     heads = [
         ("config", None),
@@ -145,10 +145,10 @@ def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
 
 def components_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield a table of the metrics of components, with the modes of a metric in adjacent rows."""
-    found = component_rows(report)
-    if not found:
+    component_results = component_rows(report)
+    if not component_results:
         return
-    span = drawn_reach(row.shown for row in found)
+    span = drawn_reach(row.shown for row in component_results)
     rows = [
         [
             row_head(room.shown(row.config, 100)),
@@ -160,12 +160,12 @@ def components_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             table_cell(interval_text(row.shown), kind="i"),
             table_cell(number_text(row.shown["n"]), kind="n"),
         ]
-        for row in found[: room.rows]
+        for row in component_results[: room.rows]
     ]
     heads = [("config", None), ("component", None), ("metric", None), ("mode", None), ("value", "n")]
     heads += [("interval drawn", None), ("interval", None), ("n", "n")]
     caption = "Integrated: fed by what comes before. Isolated: fed by what was expected of it."
-    yield section("By component", page_table(caption, heads, rows, len(found) - len(rows)))
+    yield section("By component", page_table(caption, heads, rows, len(component_results) - len(rows)))
 
 
 def sweep_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
@@ -173,22 +173,22 @@ def sweep_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     sweep, name = report["sweep"], report["plan"].primary_metric
     if sweep is None:
         return
-    shown = {config["id"]: config["metrics"][name] for config in report["live"]["configs"]}
+    results = {config["id"]: config["metrics"][name] for config in report["live"]["configs"]}
     order = {config["id"]: i for i, config in enumerate(ranked(report))}
-    found = sorted(sweep["rows"], key=lambda row: order[row["config_id"]])
+    sorted_rows = sorted(sweep["rows"], key=lambda row: order[row["config_id"]])
     rows = [
         [
             row_head(room.shown(row["config"], 100)),
             *(table_cell(room.shown(row["values"][knob], 100)) for knob in sweep["knobs"]),
-            table_cell(number_text(shown[row["config_id"]]["value"]), kind="n"),
-            table_cell(interval_text(shown[row["config_id"]]), kind="i"),
+            table_cell(number_text(results[row["config_id"]]["value"]), kind="n"),
+            table_cell(interval_text(results[row["config_id"]]), kind="i"),
         ]
-        for row in found[: room.rows]
+        for row in sorted_rows[: room.rows]
     ]
     heads: list[tuple[str, str | None]] = [("config", None), *((room.shown(knob, 60), None) for knob in sweep["knobs"])]
     heads += [(room.shown(name, 60), "n"), ("interval", None)]
     caption = "The parameters in which configs differ, best config first"
-    yield section("Sweep", page_table(caption, heads, rows, len(found) - len(rows)))
+    yield section("Sweep", page_table(caption, heads, rows, len(sorted_rows) - len(rows)))
 
 
 def pareto_section(report: Report, room: PageRoom) -> Iterator[SafeString]:

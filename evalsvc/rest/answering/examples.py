@@ -25,8 +25,8 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 def _read(name: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
-    return found
+    examples: dict[str, dict[str, Any]] = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return examples
 
 
 def add_examples(document: dict[str, Any]) -> None:
@@ -38,13 +38,13 @@ def add_examples(document: dict[str, Any]) -> None:
 
 
 def _show(operation: dict[str, Any], example: dict[str, Any]) -> None:
-    asked = operation.get("requestBody", {}).get("content", {}).get(JSON)
-    if asked is not None and "request" in example:
-        asked["examples"] = {"documented": {"summary": "As it was sent", "value": example["request"]}}
+    request_content = operation.get("requestBody", {}).get("content", {}).get(JSON)
+    if request_content is not None and "request" in example:
+        request_content["examples"] = {"documented": {"summary": "As it was sent", "value": example["request"]}}
     content = next(_answers(operation, example.get("media", JSON)), None)
     if content is not None and "answer" in example:
-        shown = {"summary": "As it was answered", "description": SHORTENED, "value": example["answer"]}
-        content["examples"] = {"documented": shown}
+        response_example = {"summary": "As it was answered", "description": SHORTENED, "value": example["answer"]}
+        content["examples"] = {"documented": response_example}
 
 
 def _answers(operation: dict[str, Any], media: str) -> Iterator[dict[str, Any]]:

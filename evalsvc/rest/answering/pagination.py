@@ -30,12 +30,12 @@ def page(rows: QuerySet[Row], *, limit: int, cursor: str | None, of: str) -> tup
         rows = rows.filter(id__lt=read_cursor(cursor, of=of))
     if not limit:
         return [], cursor
-    found = list(rows.order_by("-id")[: limit + 1])
-    if len(found) <= limit:
-        return found, None
+    page_rows = list(rows.order_by("-id")[: limit + 1])
+    if len(page_rows) <= limit:
+        return page_rows, None
     # By its id: a history's primary key is more than that.
-    last: Any = found[limit - 1]
-    return found[:limit], write_cursor(last.id, of=of)
+    last: Any = page_rows[limit - 1]
+    return page_rows[:limit], write_cursor(last.id, of=of)
 
 
 def write_cursor(last_id: int, *, of: str) -> str:

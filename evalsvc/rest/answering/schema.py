@@ -88,8 +88,8 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
 def resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     """Return what a schema refers to, or itself."""
     name = schema.get("$ref", "").rpartition("/")[2]
-    found: dict[str, Any] = components["schemas"].get(name, schema)
-    return found
+    target: dict[str, Any] = components["schemas"].get(name, schema)
+    return target
 
 
 def applies(status: str, path: str, method: str) -> bool:

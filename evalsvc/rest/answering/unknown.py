@@ -18,8 +18,8 @@ def key_warnings(keys: Iterable[str], known: Collection[str], at: str = "") -> l
 
     For routes with callers that we did not write: an unknown key never fails there.
     """
-    unread = [key for key in keys if key not in known][:MAX_WARNINGS]
-    return [_warning(key, known, at, "request" if not at else "entry") for key in unread]
+    unknown_keys = [key for key in keys if key not in known][:MAX_WARNINGS]
+    return [_warning(key, known, at, "request" if not at else "entry") for key in unknown_keys]
 
 
 class RowKeys:

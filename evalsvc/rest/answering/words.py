@@ -22,8 +22,8 @@ _says_nothing = re.compile(r"(?:\* `([^`]*)` - \1\n?)+")
 
 @cache
 def _words() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath("words.json").read_text("utf-8"))
-    return found
+    texts: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath("words.json").read_text("utf-8"))
+    return texts
 
 
 def add_words(document: dict[str, Any]) -> None:
@@ -42,15 +42,15 @@ def add_words(document: dict[str, Any]) -> None:
 
 
 def _describe_operation(operation: dict[str, Any], guide: dict[str, str]) -> None:
-    said, text = operation.get("description", "").strip(), guide.get("text", "")
-    if "\n\n" in said:  # the docstring is detailed already
+    description, text = operation.get("description", "").strip(), guide.get("text", "")
+    if "\n\n" in description:  # the docstring is detailed already
         text = ""
     if "guide" in guide:
         operation["externalDocs"] = {"description": "In the guide", "url": guide["guide"]}
-    if difflib.SequenceMatcher(None, said, text).ratio() < ALIKE:
-        operation["description"] = "\n\n".join(paragraph for paragraph in (said, text) if paragraph)
+    if difflib.SequenceMatcher(None, description, text).ratio() < ALIKE:
+        operation["description"] = "\n\n".join(paragraph for paragraph in (description, text) if paragraph)
     else:
-        operation["description"] = max(said, text, key=len)
+        operation["description"] = max(description, text, key=len)
 
 
 def _describe_parameter(path: str, parameter: dict[str, Any]) -> None:
@@ -59,11 +59,11 @@ def _describe_parameter(path: str, parameter: dict[str, Any]) -> None:
     if parameter["in"] == "path":
         noun = path.partition("{" + name + "}")[0].rstrip("/").rpartition("/")[2]
         words = _words()["nouns"].get(noun)
-        found = words and f"The id of the {words}."
+        description = words and f"The id of the {words}."
     else:
-        found = _words()["parameters"].get(name)
-    if found:
-        parameter.setdefault("description", found)
+        description = _words()["parameters"].get(name)
+    if description:
+        parameter.setdefault("description", description)
 
 
 def _describe_keys(owner: str, part: Any) -> None:
@@ -84,9 +84,9 @@ def _describe_keys(owner: str, part: Any) -> None:
 def _describe_key(owner: str, name: str, schema: dict[str, Any]) -> None:
     _forget_what_says_nothing(schema)
     words = _words()["properties"]
-    found = words.get(f"{owner}.{name}") or ("$ref" not in schema and words.get(name))
-    if found:
-        schema.setdefault("description", found)
+    description = words.get(f"{owner}.{name}") or ("$ref" not in schema and words.get(name))
+    if description:
+        schema.setdefault("description", description)
 
 
 def _forget_what_says_nothing(part: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
     """Return up to three known names that are like a word, the likest first; none when nothing is near."""
     from rapidfuzz import fuzz, process, utils
 
-    found = process.extract(
+    matches = process.extract(
         word[:MAX_WORD],
         sorted(set(known)),
         scorer=fuzz.ratio,
@@ -22,7 +22,7 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
         limit=MAX_NAMES,
         score_cutoff=CUT_OFF,
     )
-    return [name for name, _, _ in found]
+    return [name for name, _, _ in matches]
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

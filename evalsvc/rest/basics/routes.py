@@ -23,14 +23,16 @@ def path_hint(path: str) -> str:
     path = path[:MAX_PATH]
     if any(_fits(path, route) for route in known_paths()):
         return ""
-    written = "/".join("{id}" if _identifier.fullmatch(part) else part for part in path.split("/"))
-    return f"There is no path {path}.{suggestion(written, known_paths())}"
+    pattern = "/".join("{id}" if _identifier.fullmatch(part) else part for part in path.split("/"))
+    return f"There is no path {path}.{suggestion(pattern, known_paths())}"
 
 
 def _fits(path: str, route: str) -> bool:
-    parts, wanted = path.split("/"), route.split("/")
-    pairs = zip(parts, wanted, strict=False)
-    return len(parts) == len(wanted) and all(there == asked or there.startswith("{") for asked, there in pairs)
+    parts, route_parts = path.split("/"), route.split("/")
+    pairs = zip(parts, route_parts, strict=False)
+    return len(parts) == len(route_parts) and all(
+        route_part == part or route_part.startswith("{") for part, route_part in pairs
+    )
 
 
 @cache

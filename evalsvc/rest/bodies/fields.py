@@ -48,8 +48,8 @@ class Metadata(serializers.DictField):
     def to_internal_value(self, data: Any) -> Any:
         """Refuse what is longer than MAX_METADATA_BYTES."""
         value = super().to_internal_value(data)
-        if (sent := len(orjson.dumps(value))) > MAX_METADATA_BYTES:
-            self.fail("too_long", most=MAX_METADATA_BYTES, sent=sent)
+        if (n_bytes := len(orjson.dumps(value))) > MAX_METADATA_BYTES:
+            self.fail("too_long", most=MAX_METADATA_BYTES, sent=n_bytes)
         return value
 
 

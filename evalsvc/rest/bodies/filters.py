@@ -65,8 +65,8 @@ class FilterTree:
             raise Invalid(FieldError(pointer, "A filter is an object."))
         if part.get("field") is None and not any(part.get(name) for name in NESTED):
             # As "no condition" it would let every row through, and in an `or_` none of the others would matter.
-            meant = next((suggestion(name, self._members) for name in part if name not in self._members), "")
-            raise Invalid(FieldError(pointer, f"Name a `field`, or nest filters in `and_` or `or_`.{meant}"))
+            hint = next((suggestion(name, self._members) for name in part if name not in self._members), "")
+            raise Invalid(FieldError(pointer, f"Name a `field`, or nest filters in `and_` or `or_`.{hint}"))
         combined = self._leaf(part, pointer) if part.get("field") is not None else Q()
         for name, meaning in NESTED.items():
             if nested := part.get(name):
@@ -79,8 +79,8 @@ def column_condition(fields: FilterFields, member: str, part: Mapping[str, objec
     """Return the condition of a filter that compares one column; `member` names its operation. Raises Invalid."""
     field = fields.get(str(part["field"]))
     if field is None:
-        known = f"Not searchable; known are: {', '.join(fields)}."
-        raise Invalid(FieldError(f"{pointer}/field", known + suggestion(str(part["field"]), fields)))
+        message = f"Not searchable; known are: {', '.join(fields)}."
+        raise Invalid(FieldError(f"{pointer}/field", message + suggestion(str(part["field"]), fields)))
     column, kind = field
     operations = [name for name in COLUMN_LOOKUPS if kind == "text" or name not in TEXT_LOOKUPS]
     operation = find_operation(part, member, operations, pointer)
@@ -95,26 +95,26 @@ def column_condition(fields: FilterFields, member: str, part: Mapping[str, objec
                 ]
             }
         )
-    found = Q(**{f"{column}__{COLUMN_LOOKUPS[operation]}": read_value(kind, value, at)})
+    condition = Q(**{f"{column}__{COLUMN_LOOKUPS[operation]}": read_value(kind, value, at)})
     # Django's negation includes rows where the column is NULL: they differ from the value, too.
-    return ~found if operation == "ne" else found
+    return ~condition if operation == "ne" else condition
 
 
 def find_operation(part: Mapping[str, object], member: str, known: Sequence[str], pointer: str) -> str:
     """Return the operation that a filter names under `member`, `eq` where it names none; raise Invalid."""
     operation = part.get(member) or "eq"
     if not isinstance(operation, str) or operation not in known:
-        meant = suggestion(str(operation), known)
-        raise Invalid(FieldError(f"{pointer}/{member}", f"Unknown; known are: {', '.join(known)}.{meant}"))
+        hint = suggestion(str(operation), known)
+        raise Invalid(FieldError(f"{pointer}/{member}", f"Unknown; known are: {', '.join(known)}.{hint}"))
     return operation
 
 
 def read_value(kind: str, value: object, pointer: str) -> object:
     """Return a value as its field's kind has it; raise Invalid for one of another kind."""
-    found = VALUES[kind](value)
-    if found is None:
+    parsed = VALUES[kind](value)
+    if parsed is None:
         raise Invalid(FieldError(pointer, f"Not a value of this field, which is of kind {kind}."))
-    return found
+    return parsed
 
 
 def list_of_values(values: object, pointer: str) -> list[object]:

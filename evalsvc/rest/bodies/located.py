@@ -33,11 +33,11 @@ def located(message: str, body: bytes | None = None) -> FieldError:
     """
     detail, _, path = message.partition(" - at `")
     steps = [name or index for name, index in _step.findall(path.rstrip("`"))]
-    came = _came.search(detail)
-    found = _place(_document(body), steps, came[1]) if came and body and SOME_KEY in steps else None
-    if found is None:
-        found = steps[: steps.index(SOME_KEY)] if SOME_KEY in steps else steps
-    return FieldError("".join(f"/{escape(step)}" for step in found), f"{detail}.")
+    type_match = _came.search(detail)
+    location = _place(_document(body), steps, type_match[1]) if type_match and body and SOME_KEY in steps else None
+    if location is None:
+        location = steps[: steps.index(SOME_KEY)] if SOME_KEY in steps else steps
+    return FieldError("".join(f"/{escape(step)}" for step in location), f"{detail}.")
 
 
 def _document(body: bytes) -> Any:
@@ -52,13 +52,13 @@ def _place(value: Any, steps: Sequence[str], came: str) -> list[str] | None:
     """Return the steps to the first value of a type, in the order of the document; None where there is none."""
     if not steps:
         return [] if _types.get(type(value)) == came else None
-    step, rest = steps[0], steps[1:]
+    step, remaining = steps[0], steps[1:]
     if isinstance(value, Mapping):
         keys = value if step == SOME_KEY else [step] if step in value else []
     else:
         keys = [step] if isinstance(value, list) and step.isdecimal() and int(step) < len(value) else []
     for key in keys:
-        tail = _place(value[key] if isinstance(value, Mapping) else value[int(key)], rest, came)
+        tail = _place(value[key] if isinstance(value, Mapping) else value[int(key)], remaining, came)
         if tail is not None:
             return [key, *tail]
     return None

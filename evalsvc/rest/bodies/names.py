@@ -51,8 +51,8 @@ def unseen_in(name: str) -> str | None:
 
 def bare_name(name: str) -> str:
     """Return the visible characters of a name, normalized: names with equal results look the same."""
-    seen = (c for c in name if c not in UNSEEN and unicodedata.category(c) not in UNSEEN_KINDS)
-    return spell_name("".join(seen))
+    visible = (c for c in name if c not in UNSEEN and unicodedata.category(c) not in UNSEEN_KINDS)
+    return spell_name("".join(visible))
 
 
 def clean_name(name: str, pointer: str) -> str:
@@ -76,10 +76,10 @@ def app_error(name: str | None) -> FieldError | None:
     """
     if name is None:
         return None
-    kept = kept_app(name) or ""
-    if not 2 <= len(kept) <= 50:
+    normalized = kept_app(name) or ""
+    if not 2 <= len(normalized) <= 50:
         return FieldError("/app", "2 to 50 characters.")
-    unseen = None if is_plain_name(kept) else unseen_in(kept)
+    unseen = None if is_plain_name(normalized) else unseen_in(normalized)
     return FieldError("/app", why_refused(unseen)) if unseen else None
 
 

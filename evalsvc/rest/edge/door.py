@@ -79,16 +79,16 @@ class Door:
 
     def look(self) -> None:
         """Start waiting requests while slots are free."""
-        begun = []
+        ready = []
         with self._lock:
             self._pass_over_the_slow()
             while self._queues and len(self._at_work) < self._most:
                 visit = self._next()
                 self._at_work[visit] = time.monotonic()
-                begun.append(visit)
+                ready.append(visit)
             if self.is_watched and len(self._at_work) < FEW:
                 self._left.notify_all()
-        for visit in begun:
+        for visit in ready:
             visit.begin()
 
     def wait_until_few(self) -> None:

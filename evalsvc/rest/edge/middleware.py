@@ -51,7 +51,7 @@ class RequestMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request."""
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         request_id = begin_request_id(request.META.get("HTTP_X_REQUEST_ID"))
         refusal = refuse_request(request)
         response = problem_response(refusal) if refusal else self.get_response(request)
@@ -61,7 +61,7 @@ class RequestMiddleware:
         if not response.streaming and "Content-Length" not in response.headers:
             # Without a length the answer would go out in chunks.
             response.headers["Content-Length"] = str(len(response.content))
-        count_request(request, response, time.perf_counter() - started)
+        count_request(request, response, time.perf_counter() - start_time)
         request.META[ACCESS_FIELDS] = {
             "method": method_of(request),
             "route": route_of(request),

@@ -48,16 +48,16 @@ def lease_item(
     with account_scope(account.pk):
         review = open_review(account, review_id)
         mine = ReviewAnswer.objects.filter(account=account, review=review, reviewer=reviewer)
-        held = mine.filter(answered_at=None, lease_expires_at__gt=Now()).order_by("item__position").first()
+        lease = mine.filter(answered_at=None, lease_expires_at__gt=Now()).order_by("item__position").first()
         until = Now() + timedelta(seconds=seconds)
-        if held is None:
+        if lease is None:
             item = _next_item(account, review, reviewer)
             if item is None:
                 return None
-            held = _take(account, review, item, reviewer, until)
+            lease = _take(account, review, item, reviewer, until)
         else:
-            mine.filter(pk=held.pk).update(lease_expires_at=until)
-        return ReviewAnswer.objects.select_related("item", "review").get(account=account, pk=held.pk)
+            mine.filter(pk=lease.pk).update(lease_expires_at=until)
+        return ReviewAnswer.objects.select_related("item", "review").get(account=account, pk=lease.pk)
 
 
 def answer_item(
@@ -75,13 +75,13 @@ def answer_item(
         row = ReviewAnswer.objects.filter(account=account, item=item, token=token).first()
         if row is None:
             raise Problem(code="lease_lost")
-        kept = read_said(review, item, said)
+        values = read_said(review, item, said)
         if row.said is not None:
-            if _says(row, kept):
+            if _says(row, values):
                 return row
             if not revise:
                 raise Problem(code="already_answered")
-        return keep_answer(account, review, item, row, kept)
+        return keep_answer(account, review, item, row, values)
 
 
 def skip_item(*, account: Account, review_id: uuid.UUID, item_id: int, token: uuid.UUID) -> None:
@@ -191,10 +191,10 @@ def open_review(account: Account, id: uuid.UUID) -> Review:
 
 
 def _next_item(account: Account, review: Review, reviewer: str) -> ReviewItem | None:
-    done = ReviewAnswer.objects.filter(item=OuterRef("pk"), reviewer=reviewer, answered_at__isnull=False)
+    own_answers = ReviewAnswer.objects.filter(item=OuterRef("pk"), reviewer=reviewer, answered_at__isnull=False)
     in_hands = Count("answers", filter=Q(answers__answered_at=None, answers__lease_expires_at__gt=Now()))
     rows = ReviewItem.objects.filter(account=account, review=review, n_answered__lt=review.n_answers)
-    waiting = rows.exclude(Exists(done)).annotate(n_taken=F("n_answered") + in_hands)
+    waiting = rows.exclude(Exists(own_answers)).annotate(n_taken=F("n_answered") + in_hands)
     return waiting.filter(n_taken__lt=review.n_answers).order_by("position").first()
 
 
@@ -202,8 +202,8 @@ def _free_slots(account: Account, review: Review, item: ReviewItem) -> list[int]
     """Return the free slots of an item, after deleting expired leases."""
     rows = ReviewAnswer.objects.filter(account=account, item=item)
     rows.filter(answered_at=None, lease_expires_at__lte=Now()).delete()
-    taken = {*rows.values_list("slot", flat=True)}
-    return [slot for slot in range(review.n_answers) if slot not in taken]
+    used_slots = {*rows.values_list("slot", flat=True)}
+    return [slot for slot in range(review.n_answers) if slot not in used_slots]
 
 
 def _take(account: Account, review: Review, item: ReviewItem, reviewer: str, until: Any) -> ReviewAnswer:

@@ -59,8 +59,18 @@ def export_rows(*, account: Account, id: uuid.UUID, format: str) -> Iterator[byt
 
 def _columns(review: Review) -> list[str]:
     outputs = ["first", "second", "choice"] if review.kind == Review.Kind.PAIR else ["output"]
-    asked = [f"{ANSWER}{question.name}" for question in questions_of(review.criteria)]
-    return ["item_id", "position", "input", "expected", *outputs, "reviewer", *asked, "explanation", "answered_at"]
+    answer_columns = [f"{ANSWER}{question.name}" for question in questions_of(review.criteria)]
+    return [
+        "item_id",
+        "position",
+        "input",
+        "expected",
+        *outputs,
+        "reviewer",
+        *answer_columns,
+        "explanation",
+        "answered_at",
+    ]
 
 
 def _csv_parts(account: Account, review: Review, columns: Sequence[str]) -> Iterator[bytes]:
@@ -78,29 +88,30 @@ def _csv_parts(account: Account, review: Review, columns: Sequence[str]) -> Iter
 
 def _rows(account: Account, review: Review) -> Iterator[dict[str, Any]]:
     """Yield rows a page of items at a time, each page in a transaction of its own."""
-    for begun in range(0, review.n_items, PAGE_ITEMS):
+    for start in range(0, review.n_items, PAGE_ITEMS):
         with account_scope(account.pk):
-            items = list(list_items(account=account, review=review)[begun : begun + PAGE_ITEMS])
+            items = list(list_items(account=account, review=review)[start : start + PAGE_ITEMS])
             contents = content_of(account=account, review=review, items=items)
-            said: dict[int, list[ReviewAnswer]] = {}
+            answers_by_item: dict[int, list[ReviewAnswer]] = {}
             for row in list_answers(account=account, review=review, items=[item.pk for item in items]):
-                said.setdefault(row.item_id, []).append(row)
+                answers_by_item.setdefault(row.item_id, []).append(row)
         for item in items:
-            answers: Sequence[ReviewAnswer | None] = said.get(item.pk) or [None]
+            answers: Sequence[ReviewAnswer | None] = answers_by_item.get(item.pk) or [None]
             yield from (_row(review, item, contents[item.pk], answer) for answer in answers)
 
 
 def _row(review: Review, item: ReviewItem, content: Content, answer: ReviewAnswer | None) -> dict[str, Any]:
     texts = [output.text for output in as_shown(content, item)]
-    shown: Sequence[str | None] = texts or (None, None)
-    said: Mapping[str, Any] = (answer.said if answer else None) or {}
+    output_texts: Sequence[str | None] = texts or (None, None)
+    values: Mapping[str, Any] = (answer.said if answer else None) or {}
     if review.kind == Review.Kind.PAIR:
-        outputs: dict[str, Any] = {"first": shown[0], "second": shown[1], "choice": said.get("choice")}
+        outputs: dict[str, Any] = {"first": output_texts[0], "second": output_texts[1], "choice": values.get("choice")}
     else:
-        outputs = {"output": shown[0]}
+        outputs = {"output": output_texts[0]}
     questions = questions_of(review.criteria)
-    asked = {
-        f"{ANSWER}{question.name}": words_of_answer(question, said.get(str(question.id), {})) for question in questions
+    answer_cells = {
+        f"{ANSWER}{question.name}": words_of_answer(question, values.get(str(question.id), {}))
+        for question in questions
     }
     return {
         "item_id": str(item.pk),
@@ -109,7 +120,7 @@ def _row(review: Review, item: ReviewItem, content: Content, answer: ReviewAnswe
         "expected": content.expected,
         **outputs,
         "reviewer": answer.reviewer if answer else None,
-        **asked,
+        **answer_cells,
         "explanation": answer.explanation if answer else None,
         "answered_at": None if answer is None or answer.answered_at is None else f"{answer.answered_at:%FT%TZ}",
     }
@@ -125,9 +136,9 @@ def import_answers(*, account: Account, id: uuid.UUID, format: str, text: str, a
     with account_scope(account.pk):
         review = open_review(account, id)
         items = {str(item.pk): item for item in _named(account, review, rows)}
-        kept = ImportedAnswers(*_keep_all(account, review, items, rows))
-        record_audit(account=account, actor=actor, action="review.imported", target=review.name, answers=kept.n_kept)
-    return kept
+        result = ImportedAnswers(*_keep_all(account, review, items, rows))
+        record_audit(account=account, actor=actor, action="review.imported", target=review.name, answers=result.n_kept)
+    return result
 
 
 def _named(account: Account, review: Review, rows: Sequence[Mapping[str, str]]) -> list[ReviewItem]:
@@ -175,13 +186,13 @@ def _keep_one(account: Account, review: Review, items: Mapping[str, ReviewItem],
     if not reviewer or len(reviewer) > MAX_IMPORTED_NAME:
         raise Invalid(FieldError("/reviewer", f"Say who has answered, in 1 to {MAX_IMPORTED_NAME} characters."))
     refuse_nul(reviewer, "/reviewer")
-    kept = read_said(review, item, said_in_words(review, row))
+    values = read_said(review, item, said_in_words(review, row))
     imported = f"{IMPORTED}{reviewer.removeprefix(IMPORTED)}"
     rows = ReviewAnswer.objects.filter(account=account, item=item, reviewer__in={reviewer, imported})
     before = rows.filter(said__isnull=False).first()
     if before is None:
-        _add(account, review, item, imported, kept)
-    elif before.said != kept.said:
+        _add(account, review, item, imported, values)
+    elif before.said != values.said:
         raise Invalid(FieldError("/reviewer", "Another answer of this reviewer to this item is kept already."))
     return before is None
 

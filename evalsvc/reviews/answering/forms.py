@@ -84,7 +84,7 @@ def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | No
     """Build the form of the leased item, with the reviewer's stored or typed answers. Within the scope."""
     review, item = row.review, row.item
     content = content_of(account=account, review=review, items=[item])[item.pk]
-    shown = as_shown(content, item)
+    outputs = as_shown(content, item)
     titles = ("First", "Second") if review.kind == Review.Kind.PAIR else ("Output",)
     before = [folded("Input", content.input)] if content.input else []
     before += [folded(f"Context {i}", context) for i, context in enumerate(content.contexts, 1)]
@@ -94,7 +94,7 @@ def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | No
         row,
         content.is_gone,
         before,
-        [folded(title, output.text, output.scores) for title, output in zip(titles, shown, strict=False)],
+        [folded(title, output.text, output.scores) for title, output in zip(titles, outputs, strict=False)],
         _questions(review, dict(row.said or {}), typed or {}),
         [words_of_said(review, answer) for answer in others] if review.show_answers else [],
         (typed or {}).get("explanation", row.explanation or ""),
@@ -103,21 +103,21 @@ def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | No
 
 def _questions(review: Review, said: Mapping[str, Any], typed: Mapping[str, str]) -> list[QuestionForm]:
     if review.kind == Review.Kind.PAIR:
-        chosen = typed.get("choice") or said.get("choice")
-        options = [AnswerOption(value, label, i, value == chosen) for i, (value, label) in enumerate(PAIR_OPTIONS, 1)]
+        choice = typed.get("choice") or said.get("choice")
+        options = [AnswerOption(value, label, i, value == choice) for i, (value, label) in enumerate(PAIR_OPTIONS, 1)]
         return [QuestionForm("choice", "Which is better?", None, options, "choice")]
     return [_question(question, said.get(str(question.id), {}), typed) for question in questions_of(review.criteria)]
 
 
 def _question(question: Question, said: Mapping[str, Any], typed: Mapping[str, str]) -> QuestionForm:
     field = f"{PREFIX}{question.id}"
-    chosen = typed.get(field) or _kept(question, said)
+    selected_value = typed.get(field) or _kept(question, said)
     offered = _offered(question)
     options = [
-        AnswerOption(value, label, i if i <= MOST_BUTTONS else None, value == chosen)
+        AnswerOption(value, label, i if i <= MOST_BUTTONS else None, value == selected_value)
         for i, (value, label) in enumerate(offered, 1)
     ]
-    return QuestionForm(field, question.name, question.description, options, question.annotation_type, chosen)
+    return QuestionForm(field, question.name, question.description, options, question.annotation_type, selected_value)
 
 
 def _offered(question: Question) -> list[tuple[str, str]]:
@@ -180,13 +180,13 @@ def _value(question: Question, sent: str) -> dict[str, Any] | None:
 
 def words_of_said(review: Review, row: ReviewAnswer) -> str:
     """Format a stored answer as text; for a pair, by the sides as displayed."""
-    said = dict(row.said or {})
+    values = dict(row.said or {})
     if review.kind == Review.Kind.PAIR:
-        words = dict(PAIR_OPTIONS)[said["choice"]]
+        words = dict(PAIR_OPTIONS)[values["choice"]]
     else:
-        asked = questions_of(review.criteria)
+        questions = questions_of(review.criteria)
         words = "; ".join(
-            f"{question.name}: {words_of_answer(question, said.get(str(question.id), {}))}" for question in asked
+            f"{question.name}: {words_of_answer(question, values.get(str(question.id), {}))}" for question in questions
         )
     return f"{words} ({row.explanation})" if row.explanation else words
 
@@ -197,9 +197,9 @@ def words_of_answer(question: Question, said: Mapping[str, Any]) -> str | float 
         return None
     if question.annotation_type == Type.CONTINUOUS:
         return float(said["value_score"])
-    kept = _kept(question, said)
+    value = _kept(question, said)
     words = dict(_offered(question))
-    return kept if question.annotation_type == Type.BINARY else words.get(kept, kept)
+    return value if question.annotation_type == Type.BINARY else words.get(value, value)
 
 
 def _place(places: Mapping[str, str], sent: str) -> str:
@@ -214,9 +214,9 @@ def said_in_words(review: Review, row: Mapping[str, str]) -> Said:
         return Said((), row.get("choice", "").strip().lower(), explanation)
     answers = []
     for question in questions_of(review.criteria):
-        sent = row.get(f"answer:{question.name}", "")
+        cell = row.get(f"answer:{question.name}", "")
         places = {label: value for value, label in _offered(question)}
-        place = sent.strip().lower() if question.annotation_type == Type.BINARY else _place(places, sent)
+        place = cell.strip().lower() if question.annotation_type == Type.BINARY else _place(places, cell)
         if (value := _value(question, place)) is not None:
             answers.append({"criteria": str(question.id), **value})
     return Said(answers, None, explanation)

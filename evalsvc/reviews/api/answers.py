@@ -31,10 +31,10 @@ class ReviewLeaseView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Give the next item to a reviewer, for a time. It is nobody else's until then, and names no config."""
         get_review(account=self.account, id=id)
-        asked = checked(ReviewLeaseIn(data=request.data))
-        actor, name = self.caller.actor, asked.get("reviewer")
+        data = checked(ReviewLeaseIn(data=request.data))
+        actor, name = self.caller.actor, data.get("reviewer")
         reviewer = f"{actor}/{name}" if name else actor
-        row = answers.lease_item(account=self.account, review_id=id, reviewer=reviewer, seconds=asked["seconds"])
+        row = answers.lease_item(account=self.account, review_id=id, reviewer=reviewer, seconds=data["seconds"])
         review = get_review(account=self.account, id=id)
         progress = review_progress(account=self.account, review=review)
         others = () if row is None else list_answers(account=self.account, review=review, items=[row.item_id])
@@ -63,14 +63,14 @@ class ReviewAnswersView(AccountView):
     def post(self, request: Request, id: uuid.UUID, item_id: int) -> Response:
         """Keep what the holder of the lease says. Sent again it is kept once; too late, it is refused."""
         get_item(account=self.account, review=get_review(account=self.account, id=id), id=item_id)
-        asked = checked(ReviewAnswerIn(data=request.data))
+        data = checked(ReviewAnswerIn(data=request.data))
         row = answers.answer_item(
             account=self.account,
             review_id=id,
             item_id=item_id,
-            token=asked["lease_token"],
-            said=said_in(asked),
-            revise=asked["revise"],
+            token=data["lease_token"],
+            said=said_in(data),
+            revise=data["revise"],
         )
         return Response(item_shapes.KeptReviewAnswer(answer=item_shapes.said_out(row)))
 
@@ -89,6 +89,6 @@ class ReviewSkipView(AccountView):
     def post(self, request: Request, id: uuid.UUID, item_id: int) -> Response:
         """Pass an item over: it counts as not answered, and waits for somebody else."""
         get_item(account=self.account, review=get_review(account=self.account, id=id), id=item_id)
-        asked = checked(ReviewSkipIn(data=request.data))
-        answers.skip_item(account=self.account, review_id=id, item_id=item_id, token=asked["lease_token"])
+        data = checked(ReviewSkipIn(data=request.data))
+        answers.skip_item(account=self.account, review_id=id, item_id=item_id, token=data["lease_token"])
         return Response(status=204)

@@ -62,6 +62,6 @@ class ReviewImportView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Keep answers that were given elsewhere, all or none; those that are there already are not kept twice."""
         get_review(account=self.account, id=id)
-        asked = checked(ReviewImportIn(data=request.data))
-        found = exchange.import_answers(account=self.account, id=id, actor=self.caller.actor, **asked)
-        return Response(shape_of(found, ImportedAnswersOut))
+        data = checked(ReviewImportIn(data=request.data))
+        result = exchange.import_answers(account=self.account, id=id, actor=self.caller.actor, **data)
+        return Response(shape_of(result, ImportedAnswersOut))

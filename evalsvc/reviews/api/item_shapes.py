@@ -106,13 +106,13 @@ class KeptReviewAnswer(AnswerShape):
 
 def said_out(row: ReviewAnswer) -> SaidFacts:
     """Return an answer as the API shows it."""
-    said = dict(row.said or {})
+    values = dict(row.said or {})
     assert row.answered_at is not None  # noqa: S101  a constraint has it
     return SaidFacts(
         id=str(row.pk),
         reviewer=row.reviewer,
-        choice=said.pop("choice", None),
-        answers=said or None,
+        choice=values.pop("choice", None),
+        answers=values or None,
         outcome=row.outcome,
         explanation=row.explanation,
         answered_at=row.answered_at,
@@ -170,6 +170,6 @@ def _outputs_out(review: Review, item: ReviewItem, content: Content) -> list[Sho
 
 
 def _other_out(row: ReviewAnswer) -> OthersSaid:
-    said = dict(row.said or {})
-    choice = said.pop("choice", None)
-    return OthersSaid(answers=said or None, choice=choice, explanation=row.explanation)
+    values = dict(row.said or {})
+    choice = values.pop("choice", None)
+    return OthersSaid(answers=values or None, choice=choice, explanation=row.explanation)

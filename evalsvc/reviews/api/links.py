@@ -77,8 +77,8 @@ class ReviewLinksView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Make a link, and answer with its address, this once. It opens the page of this review and nothing else."""
         get_review(account=self.account, id=id)
-        asked = checked(ReviewLinkIn(data=request.data))
-        row, token = links.issue_link(account=self.account, review_id=id, actor=self.caller.actor, **asked)
+        data = checked(ReviewLinkIn(data=request.data))
+        row, token = links.issue_link(account=self.account, review_id=id, actor=self.caller.actor, **data)
         if self.claim is not None:
             # A response stored for a repeated Idempotency-Key would contain the token.
             release_claim(self.claim)

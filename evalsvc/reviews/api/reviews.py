@@ -28,10 +28,10 @@ class ReviewsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List reviews, the newest first, with how far each has come."""
-        asked = checked(ReviewsQuery(data=sent(request)))
-        rows, following = page_of_reviews(account=self.account, limit=asked["limit"], cursor=asked.get("cursor"))
-        found = [shapes.review_out(row, review_progress(account=self.account, review=row)) for row in rows]
-        return Response(shapes.ReviewPage(reviews=found, next_cursor=following))
+        params = checked(ReviewsQuery(data=sent(request)))
+        rows, following = page_of_reviews(account=self.account, limit=params["limit"], cursor=params.get("cursor"))
+        reviews = [shapes.review_out(row, review_progress(account=self.account, review=row)) for row in rows]
+        return Response(shapes.ReviewPage(reviews=reviews, next_cursor=following))
 
     @extend_schema(
         operation_id="create_review",
@@ -43,8 +43,8 @@ class ReviewsView(AccountView):
         """Draw items and make a review of them. What it asks, and which items it has, never change."""
         fields = review_fields(checked(ReviewIn(data=request.data)))
         row = services.create_review(account=self.account, fields=fields, actor=self.caller.actor)
-        made = shapes.review_out(row, review_progress(account=self.account, review=row))
-        return Response(shapes.MadeReview(review=made), status=201)
+        review = shapes.review_out(row, review_progress(account=self.account, review=row))
+        return Response(shapes.MadeReview(review=review), status=201)
 
 
 class ReviewView(AccountView):
@@ -80,8 +80,8 @@ class ReviewClosingView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Let nobody answer any more, and end all links. What was answered stays."""
         row = services.close_review(account=self.account, id=id, actor=self.caller.actor)
-        made = shapes.review_out(row, review_progress(account=self.account, review=row))
-        return Response(shapes.MadeReview(review=made))
+        review = shapes.review_out(row, review_progress(account=self.account, review=row))
+        return Response(shapes.MadeReview(review=review))
 
 
 class ReviewItemsView(AccountView):
@@ -95,17 +95,17 @@ class ReviewItemsView(AccountView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """List items in their order with what was said about them, or those that are pending, partial or complete."""
-        asked = checked(ReviewItemsQuery(data=sent(request)))
+        params = checked(ReviewItemsQuery(data=sent(request)))
         review = get_review(account=self.account, id=id)
         items, following = page_of_items(
             account=self.account,
             review=review,
-            status=asked.get("status"),
-            limit=asked["limit"],
-            cursor=asked.get("cursor"),
+            status=params.get("status"),
+            limit=params["limit"],
+            cursor=params.get("cursor"),
         )
-        said: dict[int, list[ReviewAnswer]] = {}
+        answers_by_item: dict[int, list[ReviewAnswer]] = {}
         for row in list_answers(account=self.account, review=review, items=[item.pk for item in items]):
-            said.setdefault(row.item_id, []).append(row)
-        found = [item_shapes.item_out(review, item, said.get(item.pk, ())) for item in items]
-        return Response(item_shapes.ReviewItemPage(items=found, next_cursor=following))
+            answers_by_item.setdefault(row.item_id, []).append(row)
+        page_items = [item_shapes.item_out(review, item, answers_by_item.get(item.pk, ())) for item in items]
+        return Response(item_shapes.ReviewItemPage(items=page_items, next_cursor=following))

@@ -163,11 +163,11 @@ def review_out(review: Review, progress: Progress) -> ReviewFacts:
 
 def report_out(account: Account, review: Review) -> ReviewReport:
     """Return a review with agreement and estimates. Within the account's scope."""
-    found = findings_of(account=account, review=review)
+    findings = findings_of(account=account, review=review)
     return ReviewReport(
-        **_facts(review, found.progress),
-        agreement=[_agreement_out(agreement) for agreement in found.agreement],
-        estimates=[_estimate_out(estimate) for estimate in found.estimates],
+        **_facts(review, findings.progress),
+        agreement=[_agreement_out(agreement) for agreement in findings.agreement],
+        estimates=[_estimate_out(estimate) for estimate in findings.estimates],
     )
 
 

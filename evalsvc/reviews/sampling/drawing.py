@@ -47,21 +47,23 @@ def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> Drawn:
     Raises Invalid where the frame has nothing that this draw could favour by, and for too many items.
     """
     n_frame = len(frame.candidates)
-    wanted = n_frame if ask.method == ALL or ask.n is None else min(ask.n, n_frame)
-    if wanted > MAX_ITEMS:
-        raise Invalid(FieldError("/sample/n", f"A review has at most {MAX_ITEMS:,} items, and these are {wanted:,}."))
-    facts: dict[str, Any] = {"n_frame": n_frame, "n": wanted, "seed": seed, "frame_sha256": frame.digest}
+    n_requested = n_frame if ask.method == ALL or ask.n is None else min(ask.n, n_frame)
+    if n_requested > MAX_ITEMS:
+        raise Invalid(
+            FieldError("/sample/n", f"A review has at most {MAX_ITEMS:,} items, and these are {n_requested:,}.")
+        )
+    facts: dict[str, Any] = {"n_frame": n_frame, "n": n_requested, "seed": seed, "frame_sha256": frame.digest}
     if ask.method in POISSON:
         weights = _weights(account, frame, ask)
-        probabilities, c = inclusion_probabilities(weights, wanted)
+        probabilities, c = inclusion_probabilities(weights, n_requested)
         # Another seed than that of the order and the sides: both are drawn from the beginning of a stream.
         places = draw_poisson(probabilities, seed=seed + 1)[:MAX_ITEMS]
-        facts |= {"c": float(c), "floor": floor_of(n_frame, wanted), "metric": ask.metric}
+        facts |= {"c": float(c), "floor": floor_of(n_frame, n_requested), "metric": ask.metric}
         facts |= {"threshold": ask.threshold if ask.method == UNCERTAIN else None}
         chances = [float(probabilities[place]) for place in places]
     else:
-        places = draw_at_random(n_frame, wanted, seed=seed + 1)
-        chances = [wanted / n_frame] * len(places)
+        places = draw_at_random(n_frame, n_requested, seed=seed + 1)
+        chances = [n_requested / n_frame] * len(places)
     if not places:
         raise Invalid(FieldError("/sample/n", "Chance has drawn nothing; ask for more items, or with another seed."))
     sides = random.Random(seed)  # noqa: S311  # nosec B311  a shuffle that can be repeated, no secret
@@ -77,14 +79,14 @@ def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> Drawn:
 def _weights(account: Account, frame: Frame, ask: SampleAsk) -> list[float]:
     if frame.kind == Kind.SPAN:
         raise Invalid(FieldError("/sample/method", f"Spans have no scores; draw {ALL} or {RANDOM}."))
-    known = list(_closeness(account, frame, ask) if ask.method == UNCERTAIN else _spread(account, frame))
-    values = [score for score in known if score is not None]
+    scores = list(_closeness(account, frame, ask) if ask.method == UNCERTAIN else _spread(account, frame))
+    values = [score for score in scores if score is not None]
     if not values:
         needed = "two verdicts on the same thing" if ask.method == DISAGREEING else "a score to go by"
         raise Invalid(FieldError("/sample/method", f"No item has {needed}."))
     # Of what nothing is known, nothing is assumed: it is drawn as an average item.
     average = float(np.mean(values))
-    return [average if score is None else score for score in known]
+    return [average if score is None else score for score in scores]
 
 
 def _closeness(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float | None]:
@@ -101,8 +103,8 @@ def _offsets(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float |
     scores = metric_scores(account, frame)
     names = {name for values in scores.values() for name in values}
     if ask.metric is None or ask.metric not in names:
-        there = ", ".join(sorted(names)) or "none"
-        raise Invalid(FieldError("/sample/metric", f"Name the metric whose scores are meant; there are: {there}."))
+        available = ", ".join(sorted(names)) or "none"
+        raise Invalid(FieldError("/sample/metric", f"Name the metric whose scores are meant; there are: {available}."))
     for candidate in frame.candidates:
         first, second = (scores.get(key, {}).get(ask.metric) for key in _keys(candidate))
         if frame.kind == Kind.OUTPUT:

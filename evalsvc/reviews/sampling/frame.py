@@ -59,10 +59,10 @@ def read_frame(*, account: Account, source: Mapping[str, Any]) -> Frame:
     Raises Invalid with a pointer for what is not there and for a frame that is empty or above MAX_FRAME. Within the
     account's scope.
     """
-    ((name, asked),) = source.items()
+    ((name, options),) = source.items()
     readers = {"outputs": _outputs, "pairs": _pairs, "evaluations": _evaluations, "spans": _spans}
     with in_time(TIMEOUT_SECONDS, what="Looking for the items of the review"):
-        frame = readers[name](account, asked)
+        frame = readers[name](account, options)
     if not frame.candidates:
         raise Invalid(FieldError(f"/items/{name}", "Nothing is there to be reviewed."))
     if len(frame.candidates) > MAX_FRAME:
@@ -77,10 +77,10 @@ def _too_many(name: str) -> Invalid:
 def _outputs(account: Account, asked: Mapping[str, Any]) -> Frame:
     configs = _configs(account, asked, "/items/outputs", least=1)
     rows = _answered(account, asked["experiment_id"], configs)
-    found = [FrameRow(id, 0, config, None, pos) for id, config, pos in rows[: MAX_FRAME + 1]]
+    candidates = [FrameRow(id, 0, config, None, pos) for id, config, pos in rows[: MAX_FRAME + 1]]
     return Frame(
         Kind.OUTPUT,
-        found,
+        candidates,
         {experiment_config.pk: experiment_config.name for experiment_config in configs},
         asked["experiment_id"],
     )
@@ -97,7 +97,7 @@ def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
         by_place.setdefault(pos, {})[config] = id
     # The order of arrival decides which config of a pair is the first.
     ids = [experiment_config.pk for experiment_config in configs]
-    found = [
+    candidates = [
         FrameRow(answers[a], answers[b], a, b, pos)
         for pos, answers in by_place.items()
         for a, b in itertools.combinations(ids, 2)
@@ -105,7 +105,7 @@ def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
     ]
     return Frame(
         Kind.PAIR,
-        found,
+        candidates,
         {experiment_config.pk: experiment_config.name for experiment_config in configs},
         asked["experiment_id"],
     )
@@ -113,8 +113,8 @@ def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
 
 def _answered(account: Account, experiment_id: int, configs: Collection[Config]) -> Any:
     rows = list_outputs(account=account, experiment_id=experiment_id)
-    wanted = rows.filter(status=Output.Status.OK, config_id__in=[config.pk for config in configs])
-    return wanted.order_by("pos", "config_id").values_list("id", "config_id", "pos")
+    ok_rows = rows.filter(status=Output.Status.OK, config_id__in=[config.pk for config in configs])
+    return ok_rows.order_by("pos", "config_id").values_list("id", "config_id", "pos")
 
 
 def _configs(account: Account, asked: Mapping[str, Any], pointer: str, *, least: int) -> list[Config]:
@@ -123,30 +123,30 @@ def _configs(account: Account, asked: Mapping[str, Any], pointer: str, *, least:
     except NotFound:
         raise Invalid(FieldError(f"{pointer}/experiment_id", "No such experiment.")) from None
     rows = list(list_configs(account=account, experiment_id=asked["experiment_id"]))
-    wanted = asked.get("configs")
-    found = rows if wanted is None else _named(rows, wanted, f"{pointer}/configs")
-    if not least <= len(found) <= MAX_CONFIGS:
+    names = asked.get("configs")
+    configs = rows if names is None else _named(rows, names, f"{pointer}/configs")
+    if not least <= len(configs) <= MAX_CONFIGS:
         raise Invalid(FieldError(f"{pointer}/configs", f"Name {least} to {MAX_CONFIGS} configs."))
-    return found
+    return configs
 
 
 def _named(rows: Sequence[Config], wanted: Sequence[str], pointer: str) -> list[Config]:
-    known = {config.name: config for config in rows} | {str(config.pk): config for config in rows}
+    configs_by_key = {config.name: config for config in rows} | {str(config.pk): config for config in rows}
     errors = [
         FieldError(f"{pointer}/{i}", f"The experiment has no config {name!r}.")
         for i, name in enumerate(wanted)
-        if name not in known
+        if name not in configs_by_key
     ]
     if errors:
         raise Invalid(*errors)
-    chosen = {known[name].pk for name in wanted}
-    return [config for config in rows if config.pk in chosen]
+    selected_ids = {configs_by_key[name].pk for name in wanted}
+    return [config for config in rows if config.pk in selected_ids]
 
 
 def _evaluations(account: Account, asked: Mapping[str, Any]) -> Frame:
     condition = evaluation_condition(asked["filters"], "/items/evaluations/filters")
     columns = ("id", "log_id", "evaluation_type")
-    found: dict[object, FrameRow] = {}
+    candidates: dict[object, FrameRow] = {}
     cursor: str | None = None
     while True:
         page = search_evaluations(
@@ -155,11 +155,11 @@ def _evaluations(account: Account, asked: Mapping[str, Any]) -> Frame:
         for row in page.rows:
             # A label is of the log: two evaluations of one log are one question. Labels themselves are no items.
             if row.evaluation_type != Evaluation.Type.ANNOTATION:
-                found.setdefault(row.log_id or row.id, FrameRow(row.id))
+                candidates.setdefault(row.log_id or row.id, FrameRow(row.id))
         cursor = page.next_cursor
         if cursor is None:
-            return Frame(Kind.EVALUATION, list(found.values()))
-        if len(found) > MAX_FRAME:
+            return Frame(Kind.EVALUATION, list(candidates.values()))
+        if len(candidates) > MAX_FRAME:
             raise _too_many("evaluations")
 
 
@@ -184,10 +184,10 @@ def metric_scores(account: Account, frame: Frame) -> dict[tuple[int, int], dict[
     """Return the scores of an experiment's outputs, by (config, place) and metric."""
     configs = [*frame.config_names]
     rows = Score.objects.filter(account=account, config_id__in=configs, value__isnull=False, denominator=None)
-    found: dict[tuple[int, int], dict[str, float]] = {}
+    scores: dict[tuple[int, int], dict[str, float]] = {}
     for config, pos, metric, value in rows.values_list("config_id", "pos", "metric", "value").iterator():
-        found.setdefault((config, pos), {})[metric] = float(value or 0.0)
-    return found
+        scores.setdefault((config, pos), {})[metric] = float(value or 0.0)
+    return scores
 
 
 def evaluation_scores(account: Account, frame: Frame) -> Iterator[tuple[float | None, list[float]]]:

@@ -60,5 +60,5 @@ def inclusion_probabilities(weights: Sequence[float], n: float) -> tuple[Floats,
 def draw_poisson(probabilities: Sequence[float] | Floats, *, seed: int) -> list[int]:
     """Return the drawn places in a random order: each by its own probability, whatever becomes of the others."""
     rng = np.random.default_rng(seed)
-    drawn = np.flatnonzero(rng.random(len(probabilities)) < np.asarray(probabilities))
-    return [int(place) for place in rng.permutation(drawn)]
+    selected = np.flatnonzero(rng.random(len(probabilities)) < np.asarray(probabilities))
+    return [int(place) for place in rng.permutation(selected)]

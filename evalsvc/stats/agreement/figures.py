@@ -124,11 +124,11 @@ def cohen_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agre
     if len(raters) != 2:
         return AgreementFigure(None, None, None, 0, 0, NOT_TWO)
     first, second = raters
-    both = [(item[first], item[second]) for item in ratings if len(item) == 2]
-    if not both:
+    rated_pairs = [(item[first], item[second]) for item in ratings if len(item) == 2]
+    if not rated_pairs:
         return AgreementFigure(None, None, None, 0, 0, NO_PAIRS)
-    words = {word: i for i, word in enumerate(dict.fromkeys(word for pair in both for word in pair))}
-    kinds = Counter((words[value], words[other]) for value, other in both)
+    words = {word: i for i, word in enumerate(dict.fromkeys(word for pair in rated_pairs for word in pair))}
+    kinds = Counter((words[value], words[other]) for value, other in rated_pairs)
     times = np.array([*kinds.values()], dtype=float)
     a, b = (np.eye(len(words))[[kind[side] for kind in kinds]] for side in (0, 1))
     agree = (a * b).sum(axis=1)
@@ -138,7 +138,7 @@ def cohen_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agre
         by_chance = ((weights @ a) * (weights @ b)).sum(axis=1) / (n * n)
         return _one_minus(1 - weights @ agree / n, 1 - by_chance)
 
-    return figure_of(kappa, times=times, n_answers=2 * len(both), level=level, seed=seed)
+    return figure_of(kappa, times=times, n_answers=2 * len(rated_pairs), level=level, seed=seed)
 
 
 def agreeing_share(ratings: Ratings) -> float | None:
@@ -170,12 +170,14 @@ def _kinds_of(ratings: Ratings) -> tuple[Floats, Floats]:
 
     A kind is how often each value was given, the values in their order. Of many items few kinds are left to resample.
     """
-    answered = [tuple(item.values()) for item in ratings if len(item) > 1]
+    rated_items = [tuple(item.values()) for item in ratings if len(item) > 1]
     # Numbers by size, for ranks; texts have no order that matters.
-    found = sorted({value for item in answered for value in item}, key=lambda value: (isinstance(value, str), value))
-    place = {value: i for i, value in enumerate(found)}
-    kinds = Counter(tuple(sorted(place[value] for value in item)) for item in answered)
-    counts = np.zeros((len(kinds), len(found)))
+    distinct_values = sorted(
+        {value for item in rated_items for value in item}, key=lambda value: (isinstance(value, str), value)
+    )
+    place = {value: i for i, value in enumerate(distinct_values)}
+    kinds = Counter(tuple(sorted(place[value] for value in item)) for item in rated_items)
+    counts = np.zeros((len(kinds), len(distinct_values)))
     for row, kind in enumerate(kinds):
         for column in kind:
             counts[row, column] += 1

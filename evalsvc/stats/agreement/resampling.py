@@ -70,9 +70,9 @@ def figure_of(
         return AgreementFigure(None, None, None, n_items, n_answers, NO_VARIATION)
     if n_items < LEAST_ITEMS:
         return AgreementFigure(value, None, None, n_items, n_answers, FEW_ITEMS)
-    drawn = _resampled(statistic, times, seed)
-    defined = drawn[~np.isnan(drawn)]
-    if defined.size < (1 - MOST_UNDEFINED) * drawn.size or float(np.ptp(defined)) == 0.0:
+    resamples = _resampled(statistic, times, seed)
+    defined = resamples[~np.isnan(resamples)]
+    if defined.size < (1 - MOST_UNDEFINED) * resamples.size or float(np.ptp(defined)) == 0.0:
         return AgreementFigure(value, None, None, n_items, n_answers, NO_VARIATION)
     tail = float(
         scipy_stats.norm.cdf(np.sqrt(n_items / (n_items - 1)) * scipy_stats.t.ppf((1 - level) / 2, n_items - 1))
@@ -85,6 +85,6 @@ def _resampled(statistic: Statistic, times: Floats, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     n_items, size = int(times.sum()), max(1, PORTION // len(times))
     n_resamples = N_RESAMPLES if len(times) < MANY_KINDS else N_FOR_MANY
-    portions = [min(size, n_resamples - begun) for begun in range(0, n_resamples, size)]
+    portions = [min(size, n_resamples - start) for start in range(0, n_resamples, size)]
     draws = (rng.multinomial(n_items, times / n_items, size=n) for n in portions)
     return np.concatenate([statistic(counts.astype(float)) for counts in draws])

@@ -87,8 +87,8 @@ class LabelledScores:
 
     def passed(self, weights: FloatArray, chosen: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return how many good and bad rows of each weighting pass the candidate that was chosen for it."""
-        kept = weights * (self.candidate >= chosen[:, None])
-        return kept @ self.is_good.astype(np.float64), kept @ (~self.is_good).astype(np.float64)
+        passing_weights = weights * (self.candidate >= chosen[:, None])
+        return passing_weights @ self.is_good.astype(np.float64), passing_weights @ (~self.is_good).astype(np.float64)
 
 
 def _within(passing: Decisions, figure: str, bound: float, z: float) -> IntArray:
@@ -106,14 +106,14 @@ def _within(passing: Decisions, figure: str, bound: float, z: float) -> IntArray
 
 def _reaches(end: FloatArray, bound: float) -> BoolArray:
     """Return which candidates reach the bound; where none does, which come nearest."""
-    reached: BoolArray = end >= np.minimum(bound, end.max(axis=1, keepdims=True)) - EQUAL
-    return reached
+    is_reached: BoolArray = end >= np.minimum(bound, end.max(axis=1, keepdims=True)) - EQUAL
+    return is_reached
 
 
 def _lower_end(successes: Counts, of: Counts, z: float) -> FloatArray:
     """Wilson's lower end (see `formulas.intervals`), of arrays; 0 of nothing."""
     n = np.maximum(of, EQUAL)
     share, squared = successes / n, z * z
-    spread = z * np.sqrt(share * (1.0 - share) / n + squared / (4.0 * n * n))
-    end: FloatArray = (share + squared / (2.0 * n) - spread) / (1.0 + squared / n)
+    root = z * np.sqrt(share * (1.0 - share) / n + squared / (4.0 * n * n))
+    end: FloatArray = (share + squared / (2.0 * n) - root) / (1.0 + squared / n)
     return end

@@ -99,8 +99,8 @@ def balanced_change(is_good: BoolArray, now: BoolArray, then: BoolArray, level: 
     are do not prove that none would move.
     """
     change, variance = 0.0, 0.0
-    moved = then.astype(np.float64) - now
-    for gains in (moved[is_good], -moved[~is_good]):
+    shift = then.astype(np.float64) - now
+    for gains in (shift[is_good], -shift[~is_good]):
         n = gains.size + 2.0
         mean = float(gains.sum()) / n
         change += mean / 2.0

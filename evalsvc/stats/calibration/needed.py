@@ -36,8 +36,8 @@ def labels_to_decide(share: Share, n_rows: int, is_decided: Callable[[float, flo
     wider = max(1.0, width / (now[1] - now[0]))
 
     def decides(more: int) -> bool:
-        grown = n * (n_rows + more) / n_rows
-        lower, upper = wilson(value * grown, grown, level)
+        n_scaled = n * (n_rows + more) / n_rows
+        lower, upper = wilson(value * n_scaled, n_scaled, level)
         return is_decided(max(0.0, value - wider * (value - lower)), min(1.0, value + wider * (upper - value)))
 
     if not decides(MOST_MORE):

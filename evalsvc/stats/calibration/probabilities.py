@@ -95,14 +95,14 @@ def with_a_step_at(threshold: float, steps: Sequence[Step]) -> tuple[Step, ...]:
     >>> with_a_step_at(0.5, [Step(0.1, 0.25), Step(0.8, 0.75)])
     (Step(score=0.1, probability=0.25), Step(score=0.5, probability=0.250001), Step(score=0.8, probability=0.75))
     """
-    rounded = [Step(step.score, round(step.probability, PLACES)) for step in steps]
-    below = [step for step in rounded if step.score < threshold] or [
-        Step(0.0, round(rounded[0].probability - SMALLEST, PLACES))
+    rounded_steps = [Step(step.score, round(step.probability, PLACES)) for step in steps]
+    below = [step for step in rounded_steps if step.score < threshold] or [
+        Step(0.0, round(rounded_steps[0].probability - SMALLEST, PLACES))
     ]
-    starts_there = next((step.probability for step in rounded if step.score == threshold), below[-1].probability)
-    here = max(starts_there, round(below[-1].probability + SMALLEST, PLACES))
-    risen = [*(step for step in below if step.score < threshold), Step(threshold, here)]
-    risen += [step for step in rounded if step.score > threshold]
+    starts_there = next((step.probability for step in rounded_steps if step.score == threshold), below[-1].probability)
+    probability = max(starts_there, round(below[-1].probability + SMALLEST, PLACES))
+    risen = [*(step for step in below if step.score < threshold), Step(threshold, probability)]
+    risen += [step for step in rounded_steps if step.score > threshold]
     highest = accumulate((step.probability for step in risen), max, initial=-1.0)
     return tuple(step for step, before in zip(risen, highest, strict=False) if step.probability > before)
 
@@ -117,12 +117,12 @@ def mapped(steps: tuple[Step, ...], scores: FloatArray) -> FloatArray:
 def mapped_without_fold(data: LabelledScores, *, seed: int) -> FloatArray:
     """Return each row's probability by a map that was made without its fold, in the order of `data.scores`."""
     numbers = folds(data, np.random.default_rng(seed))
-    found = np.empty(data.scores.size)
+    probabilities = np.empty(data.scores.size)
     for number in range(FOLDS):
         fold = numbers == number
         steps = probability_map(LabelledScores(data.scores[~fold], data.is_good[~fold]))
-        found[fold] = mapped(steps, data.scores[fold])
-    return found
+        probabilities[fold] = mapped(steps, data.scores[fold])
+    return probabilities
 
 
 def calibration_of(said: FloatArray, is_good: BoolArray, level: float, *, seed: int) -> Calibration:
@@ -166,17 +166,17 @@ def area_under_curve(data: LabelledScores, level: float) -> Share:
     good, bad = data.scores[data.is_good], data.scores[~data.is_good]
     of_good, of_bad = _above(good, bad), 1.0 - _above(bad, good)
     area, n = float(of_good.mean()), min(good.size, bad.size)
-    spread = float(of_good.var(ddof=1)) / good.size + float(of_bad.var(ddof=1)) / bad.size
-    if not 0.0 < area < 1.0 or spread <= 0.0:
+    variance = float(of_good.var(ddof=1)) / good.size + float(of_bad.var(ddof=1)) / bad.size
+    if not 0.0 < area < 1.0 or variance <= 0.0:
         lower, upper = clopper_pearson(round(area * n), n, level)
         return Share(area, min(lower, area), max(upper, area), data.scores.size, "clopper-pearson")
-    odds, margin = math.log(area / (1.0 - area)), z_of(level) * math.sqrt(spread) / (area * (1.0 - area))
+    odds, margin = math.log(area / (1.0 - area)), z_of(level) * math.sqrt(variance) / (area * (1.0 - area))
     lower, upper = (1.0 / (1.0 + math.exp(-end)) for end in (odds - margin, odds + margin))
     return Share(area, lower, upper, data.scores.size, "delong")
 
 
 def _above(scores: FloatArray, others: FloatArray) -> FloatArray:
     """Return for each score the share of the others that it is above; an equal one counts half."""
-    ranked = np.sort(others)
-    below = np.searchsorted(ranked, scores, side="left") + np.searchsorted(ranked, scores, side="right")
+    sorted_others = np.sort(others)
+    below = np.searchsorted(sorted_others, scores, side="left") + np.searchsorted(sorted_others, scores, side="right")
     return below / (2.0 * others.size)

@@ -95,9 +95,9 @@ def choose_threshold(
     data, rng = LabelledScores(row, is_good), np.random.default_rng(seed)
     every = np.ones((1, row.size))
     best = data.best(every, aim)
-    found = _cross_validated(data, aim, rng)
+    decisions = _cross_validated(data, aim, rng)
     errors = _errors(data, aim, in_use, rng)
-    figures = {name: _widened(share, errors[name], level) for name, share in figures_of(found, level).items()}
+    figures = {name: _widened(share, errors[name], level) for name, share in figures_of(decisions, level).items()}
     threshold = float(data.thresholds[best[0]])
     change = (
         None
@@ -143,14 +143,17 @@ def _errors(data: LabelledScores, aim: Aim, in_use: float | None, rng: np.random
     kept_now = _of_all(data, *_passing(data, np.ones((1, data.is_good.size)), now))
     parts: dict[str, list[FloatArray]] = {name: [] for name in (*FIGURES, "change")}
     for weights in _resamples(data, rng):
-        said = rates_of(_of_all(data, *_without_fold(data, weights, aim, folds(data, rng))))
+        estimates = rates_of(_of_all(data, *_without_fold(data, weights, aim, folds(data, rng))))
         every = np.ones_like(weights)
         true = rates_of(_of_all(data, *data.passed(every, data.best(weights, aim))))
         for name in FIGURES:
-            parts[name].append(said[name] - true[name])
+            parts[name].append(estimates[name] - true[name])
         said_now = rates_of(_of_all(data, *_passing(data, weights, now)))["balanced_accuracy"]
         parts["change"].append(
-            said["balanced_accuracy"] - said_now - true["balanced_accuracy"] + rates_of(kept_now)["balanced_accuracy"]
+            estimates["balanced_accuracy"]
+            - said_now
+            - true["balanced_accuracy"]
+            + rates_of(kept_now)["balanced_accuracy"]
         )
     return {name: np.concatenate(errors) for name, errors in parts.items()}
 
@@ -162,13 +165,13 @@ def _passing(data: LabelledScores, weights: FloatArray, passes: BoolArray) -> tu
 def _resamples(data: LabelledScores, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Yield weights of rows, drawn with replacement within each label, as many at once as memory allows."""
     n = data.is_good.size
-    left = max(FEWEST_RESAMPLES, min(MOST_RESAMPLES, MOST_ROWS // n))
-    while left > 0:
-        part = min(left, max(1, MOST_AT_ONCE // n))
+    n_remaining = max(FEWEST_RESAMPLES, min(MOST_RESAMPLES, MOST_ROWS // n))
+    while n_remaining > 0:
+        part = min(n_remaining, max(1, MOST_AT_ONCE // n))
         weights = np.zeros((part, n))
         for rows in (np.flatnonzero(data.is_good), np.flatnonzero(~data.is_good)):
             weights[:, rows] = rng.multinomial(rows.size, np.full(rows.size, 1.0 / rows.size), size=part)
-        left -= part
+        n_remaining -= part
         yield weights
 
 
@@ -181,10 +184,10 @@ def _widened(share: Share, errors: FloatArray, level: float) -> Share:
 
 
 def _ends(value: float, errors: FloatArray, level: float) -> Ends:
-    kept = errors[np.isfinite(errors)]
-    if not kept.size:
+    finite_errors = errors[np.isfinite(errors)]
+    if not finite_errors.size:
         return value, value
-    above, below = np.quantile(kept, ((1.0 + level) / 2.0, (1.0 - level) / 2.0))
+    above, below = np.quantile(finite_errors, ((1.0 + level) / 2.0, (1.0 - level) / 2.0))
     return value - float(above), value - float(below)
 
 
@@ -198,5 +201,5 @@ def _change(
 ) -> tuple[float, float, float]:
     then, now = data.scores >= threshold, data.scores >= in_use
     value = (balanced.value or 0.0) - float(rates_of(decided(data.is_good, now))["balanced_accuracy"])
-    paired, resampled = balanced_change(data.is_good, now, then, level), _ends(value, errors, level)
-    return value, min(value, paired[0], resampled[0]), max(value, paired[1], resampled[1])
+    paired_ends, resampled_ends = balanced_change(data.is_good, now, then, level), _ends(value, errors, level)
+    return value, min(value, paired_ends[0], resampled_ends[0]), max(value, paired_ends[1], resampled_ends[1])

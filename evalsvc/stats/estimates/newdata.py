@@ -157,8 +157,8 @@ def _of_variance(kind: MetricKind, sums: Sums, level: float) -> tuple[Ends | Non
 def _warnings(kind: MetricKind, sums: Sums, limits: Ends | None, binary: bool) -> tuple[str, ...]:
     if not sums.n or kind.covers != NEW_DATA:
         return ()
-    found = [FEW_SCORES] if sums.n < 30 else []
+    warnings = [FEW_SCORES] if sums.n < 30 else []
     if kind.is_degenerate(sums):
-        found.append(DEGENERATE)
+        warnings.append(DEGENERATE)
     has_no_shape = binary or not kind.is_of_single_scores
-    return (*found, *(() if has_no_shape else shape_warnings(sums, limits)))
+    return (*warnings, *(() if has_no_shape else shape_warnings(sums, limits)))

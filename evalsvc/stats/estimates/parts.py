@@ -84,6 +84,6 @@ def joint_estimates(
 
 
 def _estimated(kind: MetricKind, part: SlicePart, level: float, value_range: ValueRange | None) -> PartEstimate:
-    found = new_data_interval(kind, part.sums, level=level, value_range=value_range, binary=part.binary)
+    interval = new_data_interval(kind, part.sums, level=level, value_range=value_range, binary=part.binary)
     value = kind.value(part.sums)
-    return PartEstimate(value, found.lower, found.upper, part.sums.n, found.method, found.warnings)
+    return PartEstimate(value, interval.lower, interval.upper, part.sums.n, interval.method, interval.warnings)

@@ -152,8 +152,8 @@ def estimate(
     if kind.covers == THIS_SET:
         value, ends = _scaled(kind, value, ends, population)
     lower, upper = ends if ends is not None else (None, None)
-    asked, safe = (strategy, rule.safe) if rule else ("none", ONE_LOOK)
-    return Estimate(value, lower, upper, sums.n, population, asked, method, level, covers, safe, warnings)
+    strategy_used, safe = (strategy, rule.safe) if rule else ("none", ONE_LOOK)
+    return Estimate(value, lower, upper, sums.n, population, strategy_used, method, level, covers, safe, warnings)
 
 
 def bounds_under_failures(
@@ -197,13 +197,13 @@ def _warnings(rule: SetRule | None, question: SetQuestion, ends: Ends | None) ->
     sums = question.sums
     if rule is None or sums.n == question.population:
         return ()
-    found = []
+    warnings = []
     if rule.is_approximate and sums.n < 30:
-        found.append(FEW_SCORES)
+        warnings.append(FEW_SCORES)
     # No width, or no interval although there are scores: their equality is all that is known.
     if (ends is None and sums.n) or (ends is not None and ends[0] == ends[1]):
-        found.append(DEGENERATE)
-    return tuple(found)
+        warnings.append(DEGENERATE)
+    return tuple(warnings)
 
 
 def _scaled(

@@ -148,8 +148,8 @@ def running_share(scores: Scores, population: int | None, level: float) -> Ends:
     """
     row = as_row(scores)
     failed = np.isnan(row)
-    known = row[~failed]
-    if not bool(np.all((known == 0.0) | (known == 1.0))):
+    valid_scores = row[~failed]
+    if not bool(np.all((valid_scores == 0.0) | (valid_scores == 1.0))):
         raise ValueError("`scores` must be 0 or 1.")
     if not row.size:
         return 0.0, 1.0
@@ -172,8 +172,14 @@ def _lower_count(ones: IntArray, population: int, level: float) -> int:
     peaks = ones + np.minimum(unseen, (unseen + 1) * ones // n)
 
     def is_kept(count: int, since: int) -> bool:
-        more = np.minimum(count - ones[since:], unseen[since:])
-        posterior = constant[since:] + logs[count] + logs[population - count] - logs[more] - logs[unseen[since:] - more]
+        unseen_ones = np.minimum(count - ones[since:], unseen[since:])
+        posterior = (
+            constant[since:]
+            + logs[count]
+            + logs[population - count]
+            - logs[unseen_ones]
+            - logs[unseen[since:] - unseen_ones]
+        )
         return not bool(np.any((posterior <= limit) & (count < peaks[since:])))
 
     last, peak = ones.size - 1, int(peaks[-1])

@@ -161,10 +161,10 @@ def _lower_end(row: FloatArray, population: int | None, alpha: float, running: b
         logs = np.log1p(np.minimum(stakes, 0.5 / expected) * (row - expected))
         return float(np.cumsum(logs).max() if running else logs.sum()) < rich
 
-    seen = float(row.mean())
+    sample_mean = float(row.mean())
     # Where the mean just seen has been ruled out before, which is rare, only the present interval has an end below it.
-    running = running and is_kept(seen, running)
-    outside, inside = 0.0, seen
+    running = running and is_kept(sample_mean, running)
+    outside, inside = 0.0, sample_mean
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2.0
         inside, outside = (middle, outside) if is_kept(middle, running) else (inside, middle)

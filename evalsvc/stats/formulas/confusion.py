@@ -128,8 +128,8 @@ def macro_f1(matrix: FloatArray | Counts) -> FloatArray:
     f1 = 2.0 * hits / np.maximum(actual + predicted, 1)
     occurs = actual > 0
     n = occurs.sum(axis=-1)
-    found = np.where(occurs, f1, 0.0).sum(axis=-1) / np.maximum(n, 1)
-    return np.where(n > 0, found, np.nan)
+    mean_f1 = np.where(occurs, f1, 0.0).sum(axis=-1) / np.maximum(n, 1)
+    return np.where(n > 0, mean_f1, np.nan)
 
 
 def _checked(matrix: Counts) -> Counts:
@@ -172,22 +172,22 @@ def _macro(table: Counts, level: float, seed: int) -> Share:
 
 def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:
     """Return the bias-corrected, accelerated percentiles; None where no resample can differ."""
-    drawn = _resampled(table, int(table.sum()), seed)
-    drawn = drawn[np.isfinite(drawn)]
+    resamples = _resampled(table, int(table.sum()), seed)
+    resamples = resamples[np.isfinite(resamples)]
     acceleration = _acceleration(table)
     if acceleration is None:
         return None
     # Ties count half. Clipping the proportion prevents an infinite normal quantile.
-    below = float((drawn < value).mean() + (drawn == value).mean() / 2.0)
-    bias = normal_quantile(min(max(below, 1.0 / drawn.size), 1.0 - 1.0 / drawn.size))
+    below = float((resamples < value).mean() + (resamples == value).mean() / 2.0)
+    bias = normal_quantile(min(max(below, 1.0 / resamples.size), 1.0 - 1.0 / resamples.size))
     shares = [_corrected(tail, bias, acceleration) for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
-    lower, upper = np.quantile(drawn, shares)
+    lower, upper = np.quantile(resamples, shares)
     return float(lower), float(upper)
 
 
 def _corrected(tail: float, bias: float, acceleration: float) -> float:
-    moved = bias + normal_quantile(tail)
-    return NormalDist().cdf(bias + moved / (1.0 - acceleration * moved))
+    z_score = bias + normal_quantile(tail)
+    return NormalDist().cdf(bias + z_score / (1.0 - acceleration * z_score))
 
 
 def _acceleration(table: Counts) -> float | None:
@@ -195,10 +195,10 @@ def _acceleration(table: Counts) -> float | None:
     influence = _influence(table)
     n = int(table.sum())
     influence = influence - float((table * influence).sum()) / n
-    spread = float((table * influence**2).sum())
-    if spread <= 1e-12 * n:
+    second_moment = float((table * influence**2).sum())
+    if second_moment <= 1e-12 * n:
         return None
-    return float((table * influence**3).sum()) / (6.0 * spread**1.5)
+    return float((table * influence**3).sum()) / (6.0 * second_moment**1.5)
 
 
 def _influence(table: Counts) -> FloatArray:
@@ -218,13 +218,13 @@ def _resampled(table: Counts, n: int, seed: int) -> FloatArray:
     size = table.shape[0]
     cells = np.flatnonzero(table)
     at_once = max(1, MOST_CELLS // table.size)
-    found = []
+    samples = []
     for start in range(0, RESAMPLES, at_once):
         part = min(at_once, RESAMPLES - start)
-        drawn = np.zeros((part, size * size), dtype=np.int64)
-        drawn[:, cells] = rng.multinomial(n, table.ravel()[cells] / n, size=part)
-        found.append(macro_f1(drawn.reshape(part, size, size)))
-    return np.concatenate(found)
+        draws = np.zeros((part, size * size), dtype=np.int64)
+        draws[:, cells] = rng.multinomial(n, table.ravel()[cells] / n, size=part)
+        samples.append(macro_f1(draws.reshape(part, size, size)))
+    return np.concatenate(samples)
 
 
 def _exact_macro(table: Counts, level: float) -> Ends:

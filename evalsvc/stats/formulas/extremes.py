@@ -109,12 +109,12 @@ def shape_warnings(sums: Sums, value_range: Ends | None) -> tuple[str, ...]:
         return ()
     if value_range is None:
         return (HEAVY_TAIL,)
-    found = []
+    warnings = []
     if is_skewed(sums, value_range):
-        found.append(SKEWED)
+        warnings.append(SKEWED)
     if is_wide_range(sums, value_range):
-        found.append(WIDE_RANGE)
-    return tuple(found)
+        warnings.append(WIDE_RANGE)
+    return tuple(warnings)
 
 
 def is_skewed(sums: Sums, value_range: Ends) -> bool:
@@ -123,8 +123,8 @@ def is_skewed(sums: Sums, value_range: Ends) -> bool:
     """
     if sums.n < 2 or sums.lowest is None or sums.highest is None:
         return False
-    hidden = hides_an_end(sums.n, sums.lowest, sums.highest, sums.variance, value_range)
-    return hidden or carrying_scores(sums) < CARRYING
+    hides_end = hides_an_end(sums.n, sums.lowest, sums.highest, sums.variance, value_range)
+    return hides_end or carrying_scores(sums) < CARRYING
 
 
 def hides_an_end(n: int, lowest: float, highest: float, variance: float, value_range: Ends) -> bool:

@@ -89,8 +89,8 @@ def t_margin(variance: float, n: int, population: int | None, level: float) -> f
     >>> round(t_margin(0.25, 25, None, 0.95), 4)
     0.2064
     """
-    seen = 0.0 if population is None else min(1.0, n / population)
-    return t_quantile(n - 1, level) * math.sqrt(variance / n * (1.0 - seen))
+    fraction_seen = 0.0 if population is None else min(1.0, n / population)
+    return t_quantile(n - 1, level) * math.sqrt(variance / n * (1.0 - fraction_seen))
 
 
 @lru_cache(maxsize=4096)

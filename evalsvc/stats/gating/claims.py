@@ -100,11 +100,11 @@ def paired_claim(
     first, second = as_row(candidate), as_row(baseline)
     low, high = value_range if value_range is not None else (-math.inf, math.inf)
     width = high - low
-    gone = np.isnan(first) | np.isnan(second)
+    is_missing = np.isnan(first) | np.isnan(second)
     worst = np.where(np.isnan(first), low, first) - np.where(np.isnan(second), high, second)
     best = np.where(np.isnan(first), high, first) - np.where(np.isnan(second), low, second)
     reach = None if value_range is None else (-width, width)
-    return GateClaim(worst, best, limit, reach, False, False, int(gone.sum()), population)
+    return GateClaim(worst, best, limit, reach, False, False, int(is_missing.sum()), population)
 
 
 def threshold_claim(
@@ -128,13 +128,13 @@ def threshold_claim(
     if reach is not None and sign < 0.0:
         reach = (-reach[1], -reach[0])
     low, high = reach if reach is not None else (-math.inf, math.inf)
-    gone = np.isnan(row)
+    is_missing = np.isnan(row)
     is_share = binary and sign > 0.0
     if binary and sign < 0.0:
         # A share at most so large is one of zeros at least so large.
         row, low, high, limit, reach, is_share = 1.0 + row, 0.0, 1.0, 1.0 + limit, UNIT, True
-    worst, best = np.where(gone, low, row), np.where(gone, high, row)
-    return GateClaim(worst, best, limit, reach, is_share, True, int(gone.sum()), population)
+    worst, best = np.where(is_missing, low, row), np.where(is_missing, high, row)
+    return GateClaim(worst, best, limit, reach, is_share, True, int(is_missing.sum()), population)
 
 
 def quantile_claim(
@@ -158,14 +158,14 @@ def quantile_claim(
     ([1.0, 0.0, 0.0], [1.0, 0.0, 1.0], 0.95)
     """
     row = as_row(scores)
-    gone = np.isnan(row)
+    is_missing = np.isnan(row)
     if at_most is not None:
         within, limit = row <= at_most, q
     else:
         # What 1 - q leaves of a decimal fraction must not put the limit above it.
         within, limit = row >= _given(at_least), round(1.0 - q, 12)
-    worst, best = np.where(gone, 0.0, within), np.where(gone, 1.0, within)
-    return GateClaim(worst, best, limit, UNIT, True, True, int(gone.sum()), population)
+    worst, best = np.where(is_missing, 0.0, within), np.where(is_missing, 1.0, within)
+    return GateClaim(worst, best, limit, UNIT, True, True, int(is_missing.sum()), population)
 
 
 def _turned(scores: Scores, at_least: float | None, at_most: float | None) -> tuple[FloatArray, float, float]:

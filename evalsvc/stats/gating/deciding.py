@@ -69,10 +69,10 @@ def judge_all(claims: Sequence[GateClaim], alpha: float, *, watched: bool) -> li
     (['pass', 'undecided', 'fail'], 'fail')
     """
     ends = [ends_of(claim, alpha, watched=watched) for claim in claims]
-    shown = [is_shown(claim, alpha, watched=watched) for claim in claims]
+    shown_flags = [is_shown(claim, alpha, watched=watched) for claim in claims]
     refuted = _refuted(claims, alpha, watched)
     return [
-        _judged(claim, ends[i], shown[i], i in refuted, refuted.get(i, alpha / len(claims)), alpha, watched)
+        _judged(claim, ends[i], shown_flags[i], i in refuted, refuted.get(i, alpha / len(claims)), alpha, watched)
         for i, claim in enumerate(claims)
     ]
 
@@ -107,14 +107,14 @@ def _is_refuted(claim: GateClaim, alpha: float, watched: bool) -> bool:
 
 def _refuted(claims: Sequence[GateClaim], alpha: float, watched: bool) -> dict[int, float]:
     """Return the refuted claims, with the error rates of Holm's steps."""
-    found: dict[int, float] = {}
-    while len(found) < len(claims):
-        step = alpha / (len(claims) - len(found))
-        more = [i for i, claim in enumerate(claims) if i not in found and _is_refuted(claim, step, watched)]
-        if not more:
+    levels: dict[int, float] = {}
+    while len(levels) < len(claims):
+        step = alpha / (len(claims) - len(levels))
+        newly_refuted = [i for i, claim in enumerate(claims) if i not in levels and _is_refuted(claim, step, watched)]
+        if not newly_refuted:
             break
-        found |= dict.fromkeys(more, step)
-    return found
+        levels |= dict.fromkeys(newly_refuted, step)
+    return levels
 
 
 def _judged(
@@ -123,20 +123,20 @@ def _judged(
     effect = smallest_effect(claim, alpha, watched=watched)
     if shown or refuted:
         return JudgedClaim(PASS if shown else FAIL, ends, to_fail, effect, 0, None)
-    more = _more(claim, alpha, to_fail, watched)
-    return JudgedClaim(UNDECIDED, ends, to_fail, effect, more, _reason(claim))
+    n_more = _more(claim, alpha, to_fail, watched)
+    return JudgedClaim(UNDECIDED, ends, to_fail, effect, n_more, _reason(claim))
 
 
 def _more(claim: GateClaim, alpha: float, to_fail: float, watched: bool) -> int | None:
     needed = examples_needed(claim, alpha, watched=watched)
     if needed is None:
         needed = examples_needed(mirrored(claim), to_fail, watched=watched)
-    more = None if needed is None else max(1, needed - claim.n)
+    n_more = None if needed is None else max(1, needed - claim.n)
     if claim.population is None:
-        return more
-    left = max(0, claim.population - claim.n) or None
+        return n_more
+    n_left = max(0, claim.population - claim.n) or None
     # Scoring the complete set always gives a decision, unless the value equals the limit.
-    return left if more is None else min(more, left or more)
+    return n_left if n_more is None else min(n_more, n_left or n_more)
 
 
 def _reason(claim: GateClaim) -> str:

@@ -171,8 +171,8 @@ class Moments:
         n, groups = float(row.size), int((sizes > 0.0).sum())
         effective = effective_clusters(n, float((sizes**2).sum()))
         of_clusters = effective * groups / max(1, groups - 1) * float((sums**2).sum()) / n**2
-        spread = min(1.0, math.sqrt(of_clusters / variance)) if variance > 0.0 else 1.0
-        return cls(effective, mean, of_clusters, spread, True)
+        relative_spread = min(1.0, math.sqrt(of_clusters / variance)) if variance > 0.0 else 1.0
+        return cls(effective, mean, of_clusters, relative_spread, True)
 
     def end(self, extreme: float, alpha: float) -> float:
         """Return the end on the side of the extreme, which errs with probability alpha."""

@@ -53,11 +53,11 @@ def watched_bound(row: FloatArray, reach: Ends, alpha: float) -> float:
     if not row.size:
         return low
     unit = np.clip((row - low) / width, 0.0, 1.0)
-    seen, running = float(unit.mean()), True
-    if is_ruled_out(unit, seen, alpha):
+    mean_seen, running = float(unit.mean()), True
+    if is_ruled_out(unit, mean_seen, alpha):
         # The running test rarely rules out the sample mean itself; then only the current wealth is tested.
         running = False
-    outside, inside = 0.0, seen
+    outside, inside = 0.0, mean_seen
     for _ in range(HALVINGS):
         middle = (outside + inside) / 2.0
         out = is_ruled_out(unit, middle, alpha, running=running)
@@ -81,5 +81,5 @@ def is_ruled_out(unit: FloatArray, mean: float, alpha: float, *, running: bool =
 
 def growth(unit: FloatArray, mean: float) -> FloatArray:
     """Return by how much each gambler's log fortune grows with each score."""
-    grown: FloatArray = np.log1p(GAMBLERS[:, None] * (unit / max(mean, TINY) - 1.0))
-    return grown
+    log_growth: FloatArray = np.log1p(GAMBLERS[:, None] * (unit / max(mean, TINY) - 1.0))
+    return log_growth

@@ -151,12 +151,13 @@ def _watched_needed(claim: GateClaim, row: Row, weights: Row, alpha: float) -> i
     means = steps @ chances
     spreads = np.sqrt(np.maximum(0.0, (steps**2) @ chances - means**2))
     rich = math.log(SHARERS / alpha)
-    found = [
+    counts = [
         n
-        for mean, spread in zip(means.tolist(), spreads.tolist(), strict=True)
-        if mean > 0.0 and (n := _first(lambda n, m=mean, s=spread: _is_rich_by(n, rich, m, s) >= POWER, 1)) is not None
+        for mean, deviation in zip(means.tolist(), spreads.tolist(), strict=True)
+        if mean > 0.0
+        and (n := _first(lambda n, m=mean, s=deviation: _is_rich_by(n, rich, m, s) >= POWER, 1)) is not None
     ]
-    return min(found, default=None)
+    return min(counts, default=None)
 
 
 def _is_rich_by(n: int, rich: float, mean: float, spread: float) -> float:

@@ -65,11 +65,11 @@ def batched_interval(
     """
     row, limits = checked_scores(scores), checked_range(value_range)
     check_declared(row, limits, None)
-    found = clustered_interval(row, batches, checked_level(level))
-    if found.value is None or found.lower is None or found.upper is None:
+    interval = clustered_interval(row, batches, checked_level(level))
+    if interval.value is None or interval.lower is None or interval.upper is None:
         return no_interval(int(row.size))
     low, high = limits or (-math.inf, math.inf)
-    ends = (max(low, found.lower), found.value, min(high, found.upper))
+    ends = (max(low, interval.lower), interval.value, min(high, interval.upper))
     answer = warned_interval(row, ends, "cr1")
     # What neighbours have in common is in the batches already.
     few = (FEW_SCORES,) if row.size < 30 else ()

@@ -67,8 +67,8 @@ def coverage(
     p = np.asarray(shares, dtype=np.float64)[:, None]
     # The margin: an end rounded to 1e-9 that equals p on paper must count.
     inside = (ends[:, 0] <= p + 1e-9) & (p <= ends[:, 1] + 1e-9)
-    found: FloatArray = (_binomial_pmf(n, p) * inside).sum(axis=1)
-    return found
+    probabilities: FloatArray = (_binomial_pmf(n, p) * inside).sum(axis=1)
+    return probabilities
 
 
 def _binomial_pmf(n: int, p: FloatArray) -> FloatArray:
@@ -94,14 +94,14 @@ def seen_ones(population: int, ones: int, n: int) -> FloatArray:
     array([0.167, 0.667, 0.167])
     """
     logs = log_factorials(population)
-    seen = np.arange(n + 1)
-    missing = n - seen
-    possible = (seen <= ones) & (missing <= population - ones)
-    seen, missing = seen[possible], missing[possible]
-    chosen = logs[ones] - logs[seen] - logs[ones - seen]
+    ones_seen = np.arange(n + 1)
+    missing = n - ones_seen
+    possible = (ones_seen <= ones) & (missing <= population - ones)
+    ones_seen, missing = ones_seen[possible], missing[possible]
+    log_ones = logs[ones] - logs[ones_seen] - logs[ones - ones_seen]
     others = logs[population - ones] - logs[missing] - logs[population - ones - missing]
     pmf = np.zeros(n + 1)
-    pmf[possible] = np.exp(chosen + others - (logs[population] - logs[n] - logs[population - n]))
+    pmf[possible] = np.exp(log_ones + others - (logs[population] - logs[n] - logs[population - n]))
     return pmf
 
 
@@ -134,17 +134,17 @@ def miss_rate(interval: Callable[[int, int], Ends], population: int, ones: int, 
     alive = np.ones(1)
     for before, n in zip((0, *looks), looks, strict=False):
         alive = _drawn(alive, population, ones, before, n)
-        for seen in np.flatnonzero(alive > 1e-15):
-            lower, upper = interval(int(seen), n)
+        for n_seen in np.flatnonzero(alive > 1e-15):
+            lower, upper = interval(int(n_seen), n)
             if not lower - 1e-9 <= share <= upper + 1e-9:
-                alive[seen] = 0.0
+                alive[n_seen] = 0.0
     return max(0.0, 1.0 - float(alive.sum()))
 
 
 def _drawn(alive: FloatArray, population: int, ones: int, before: int, n: int) -> FloatArray:
     """Return the probabilities after drawing on from `before` examples to `n`."""
-    found = np.zeros(n + 1)
-    for seen in np.flatnonzero(alive):
-        more = seen_ones(population - before, ones - int(seen), n - before)
-        found[seen : seen + more.size] += alive[seen] * more
-    return found
+    probabilities = np.zeros(n + 1)
+    for n_seen in np.flatnonzero(alive):
+        increments = seen_ones(population - before, ones - int(n_seen), n - before)
+        probabilities[n_seen : n_seen + increments.size] += alive[n_seen] * increments
+    return probabilities

@@ -83,8 +83,10 @@ def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
     if split in (1, row.size - 1):
         # The first failure ever is the newest score when it comes: each would be called a drift.
         return None
-    spread = _spread(unit, split)
-    p_value = kolmogorov_tail(abs(float(sums[split - 1])) / (spread * math.sqrt(row.size))) if spread > 0.0 else 0.0
+    deviation = _spread(unit, split)
+    p_value = (
+        kolmogorov_tail(abs(float(sums[split - 1])) / (deviation * math.sqrt(row.size))) if deviation > 0.0 else 0.0
+    )
     if p_value >= alpha:
         return None
     return Drift(split, float(row[:split].mean()), float(row[split:].mean()), p_value)
@@ -93,11 +95,11 @@ def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
 def _spread(unit: FloatArray, split: int) -> float:
     """Return the standard deviation that a running sum sees: beyond the split, with what neighbours have in common."""
     n = unit.size
-    rest = np.concatenate((unit[:split] - unit[:split].mean(), unit[split:] - unit[split:].mean()))
-    squares = float(rest @ rest)
+    residuals = np.concatenate((unit[:split] - unit[:split].mean(), unit[split:] - unit[split:].mean()))
+    squares = float(residuals @ residuals)
     if squares <= 1e-12 * n:
         return 0.0
-    rho = float(rest[1:] @ rest[:-1]) / squares
+    rho = float(residuals[1:] @ residuals[:-1]) / squares
     factor = (1.0 + rho) / (1.0 - rho) if rho > 1.0 / math.sqrt(n) else 1.0
     return math.sqrt(squares / (n - 2) * factor)
 

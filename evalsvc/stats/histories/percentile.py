@@ -124,9 +124,9 @@ def _of_bits(
     if bits.low == bits.high:
         return degenerate_interval(row, level, limits, binary)
     ends, factor = _binomial_ends(bits.n, bits.ones, level), _factor(bits.autocorrelation, bits.n)
-    found = _answer(bits.n, ends, "exact-binomial", factor, 1.0)
+    interval = _answer(bits.n, ends, "exact-binomial", factor, 1.0)
     is_skewed = _few_carry(bits.n, effective_share(bits.ones, bits.n))
-    return _warned_as_skewed(found, _advice(row, level, limits, binary)) if is_skewed else found
+    return _warned_as_skewed(interval, _advice(row, level, limits, binary)) if is_skewed else interval
 
 
 @lru_cache(maxsize=8192)
@@ -147,9 +147,11 @@ def percentile_limit(
         return degenerate_interval(row, level, limits, binary)
     method, unit_ends = _dispatch(row, low, high, level)
     lower, median, upper = (min(max(low + (high - low) * end, low), high) for end in unit_ends)
-    found = warned_interval(row, (lower, median, upper), method)
+    interval = warned_interval(row, (lower, median, upper), method)
     return (
-        _warned_as_skewed(found, _advice(row, level, limits, binary)) if _is_skewed(row, low, high, limits) else found
+        _warned_as_skewed(interval, _advice(row, level, limits, binary))
+        if _is_skewed(row, low, high, limits)
+        else interval
     )
 
 
@@ -167,9 +169,9 @@ def resampled_interval(
     binary: bool | None,
 ) -> HistoryInterval:
     """Return what resampling found, with a warning and advice where these scores do not tell it enough."""
-    found = warned_interval(row, ends, method)
+    interval = warned_interval(row, ends, method)
     is_skewed = _is_skewed(row, float(row.min()), float(row.max()), limits)
-    return _warned_as_skewed(found, _advice(row, level, limits, binary)) if is_skewed else found
+    return _warned_as_skewed(interval, _advice(row, level, limits, binary)) if is_skewed else interval
 
 
 def warned_interval(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:

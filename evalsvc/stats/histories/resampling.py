@@ -59,9 +59,9 @@ def binomial_quantiles(n: int, k: int, probabilities: FloatArray) -> FloatArray:
 
 def _first_reaching(cdf: FloatArray, probabilities: FloatArray, first: int = 0) -> FloatArray:
     # A tail smaller than the tie itself is taken as it is.
-    wanted = probabilities - np.minimum(TIE, probabilities * 1e-9)
-    found = np.searchsorted(cdf, wanted).clip(max=cdf.size - 1)
-    return (found + first).astype(np.float64)
+    targets = probabilities - np.minimum(TIE, probabilities * 1e-9)
+    indexes = np.searchsorted(cdf, targets).clip(max=cdf.size - 1)
+    return (indexes + first).astype(np.float64)
 
 
 @lru_cache(maxsize=8)
@@ -75,7 +75,7 @@ def _multisets(n: int) -> tuple[FloatArray, NDArray[np.int64]]:
 def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
     if parts == 1:
         return [(total,)]
-    return [(head, *rest) for head in range(total + 1) for rest in _compositions(total - head, parts - 1)]
+    return [(head, *remainder) for head in range(total + 1) for remainder in _compositions(total - head, parts - 1)]
 
 
 def enumeration_quantiles(unit: FloatArray, probabilities: FloatArray) -> FloatArray:
@@ -93,8 +93,8 @@ def enumeration_quantiles(unit: FloatArray, probabilities: FloatArray) -> FloatA
     means = counts @ unit / n
     order = np.argsort(means, kind="stable")
     cdf = np.cumsum(ways[order]) / float(n**n)
-    found: FloatArray = means[order][_first_reaching(cdf, probabilities).astype(np.intp)]
-    return found
+    quantiles: FloatArray = means[order][_first_reaching(cdf, probabilities).astype(np.intp)]
+    return quantiles
 
 
 def lattice_of(distinct: FloatArray) -> int | None:
@@ -203,11 +203,11 @@ def _sum_quantiles(pmf: FloatArray, n: int, probabilities: FloatArray, window: t
     turn = first % length
     density = np.concatenate((circular[turn:], circular[:turn]))
     cdf = np.cumsum(np.maximum(density, 0.0, out=density))
-    found = _first_reaching(cdf, probabilities, first)
+    quantiles = _first_reaching(cdf, probabilities, first)
     top = float(n * (pmf.size - 1))
-    found[probabilities < SMALLEST_TAIL] = 0.0
-    found[1.0 - probabilities < SMALLEST_TAIL] = top
-    return np.minimum(found, top)
+    quantiles[probabilities < SMALLEST_TAIL] = 0.0
+    quantiles[1.0 - probabilities < SMALLEST_TAIL] = top
+    return np.minimum(quantiles, top)
 
 
 def _window(pmf: FloatArray, n: int, aliasing: float) -> tuple[int, int]:
@@ -231,9 +231,9 @@ def _fast_length(wanted: int) -> int:
 def _power(spectrum: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:
     """Raise to the n-th power; what would end below 1e-18 is set to zero instead, which is most of a wide spectrum."""
     size = spectrum.real**2 + spectrum.imag**2
-    kept = np.flatnonzero(size > 10.0 ** (-36.0 / n))
+    significant = np.flatnonzero(size > 10.0 ** (-36.0 / n))
     powered = np.zeros_like(spectrum)
-    powered[kept] = _integer_power(spectrum[kept], n)
+    powered[significant] = _integer_power(spectrum[significant], n)
     return powered
 
 

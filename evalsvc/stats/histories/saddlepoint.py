@@ -51,15 +51,15 @@ def saddlepoint_quantiles(unit: FloatArray, z: float) -> tuple[float, float, flo
     (0.46, 0.5, 0.54)
     """
     mean, centred = _centred(unit)
-    spread = math.sqrt(float(centred @ centred) / unit.size)
-    powers = _powers(centred / spread)
+    deviation = math.sqrt(float(centred @ centred) / unit.size)
+    powers = _powers(centred / deviation)
     skew = float(powers[3].sum()) / unit.size
     # A trial step may overflow; `_solve` then halves t.
     with np.errstate(over="ignore", invalid="ignore"):
         ends = _central_ends(powers, z) if z < CENTRAL else (_solve(-z, powers, skew), _solve(z, powers, skew))
     if ends[0] is None or ends[1] is None:
         return None
-    return mean + spread * ends[0], mean - spread * skew / (6.0 * unit.size), mean + spread * ends[1]
+    return mean + deviation * ends[0], mean - deviation * skew / (6.0 * unit.size), mean + deviation * ends[1]
 
 
 def _centred(unit: FloatArray) -> tuple[float, FloatArray]:

@@ -125,18 +125,18 @@ class _Block:
         fresh_from: Sequence[int],
     ) -> _Block:
         length = max(len(first) for first, _ in scores)
-        both = np.full((2, len(commons), length), np.inf)
+        sides = np.full((2, len(commons), length), np.inf)
         for i, (first, second) in enumerate(scores):
-            both[0, i, : len(first)], both[1, i, : len(second)] = first, second
-        applies = ~np.isinf(both).any(axis=0)
-        gone = np.isnan(both)
-        is_scored, is_missing = applies & ~gone.any(axis=0), applies & gone.any(axis=0)
-        first, second = np.where(applies, both, 0.0)
+            sides[0, i, : len(first)], sides[1, i, : len(second)] = first, second
+        applies = ~np.isinf(sides).any(axis=0)
+        is_nan = np.isnan(sides)
+        is_scored, is_missing = applies & ~is_nan.any(axis=0), applies & is_nan.any(axis=0)
+        first, second = np.where(applies, sides, 0.0)
         places = np.arange(length) + np.array([common.upto for common in commons])[:, None]
         return cls(
             np.where(is_scored, first - second, 0.0),
-            np.where(is_missing, np.where(gone[0], 0.0, first) - np.where(gone[1], 1.0, second), 0.0),
-            np.where(is_missing, np.where(gone[0], 1.0, first) - np.where(gone[1], 0.0, second), 0.0),
+            np.where(is_missing, np.where(is_nan[0], 0.0, first) - np.where(is_nan[1], 1.0, second), 0.0),
+            np.where(is_missing, np.where(is_nan[0], 1.0, first) - np.where(is_nan[1], 0.0, second), 0.0),
             is_scored,
             is_missing,
             places >= np.array(fresh_from)[:, None],

@@ -35,10 +35,10 @@ def new_data_difference(pairs: Differences, *, level: float, binary: bool, reach
     >>> found.lower, found.value, round(found.upper, 3)
     (0.0, 0.08, 0.155)
     """
-    found = paired_interval(pairs, population=None, level=level, use_fpc=False, binary=binary, reach=reach)
-    if found.lower is None or found.upper is None or sign_test(pairs, binary=binary) <= 1.0 - level:
-        return found
-    return replace(found, lower=min(found.lower, 0.0), upper=max(found.upper, 0.0))
+    interval = paired_interval(pairs, population=None, level=level, use_fpc=False, binary=binary, reach=reach)
+    if interval.lower is None or interval.upper is None or sign_test(pairs, binary=binary) <= 1.0 - level:
+        return interval
+    return replace(interval, lower=min(interval.lower, 0.0), upper=max(interval.upper, 0.0))
 
 
 def sign_test(pairs: Differences, *, binary: bool) -> float:

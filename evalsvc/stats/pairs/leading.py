@@ -29,8 +29,8 @@ def first_of(ids: Sequence[int], differences: Between) -> int:
     """
     margins: dict[int, list[float]] = {id: [] for id in ids}
     for first, second in itertools.combinations(ids, 2):
-        if (found := differences(first, second)) is not None:
-            margin = standardised(found)
+        if (difference := differences(first, second)) is not None:
+            margin = standardised(difference)
             margins[first].append(margin)
             margins[second].append(-margin)
     unbeaten = [id for id in ids if all(margin >= 0.0 for margin in margins[id])]

@@ -142,8 +142,12 @@ def advance_new_all(evidence: Sequence[NewEvidence], differences: Sequence[Score
         raise ValueError("`differences` must be numbers between -1 and 1.")
     better, worse = _growth(padded), _growth(-padded)
     return [
-        NewEvidence(found.n + row.size, _added(found.log_better, better[i]), _added(found.log_worse, worse[i]))
-        for i, (found, row) in enumerate(zip(evidence, rows, strict=True))
+        NewEvidence(
+            pair_evidence.n + row.size,
+            _added(pair_evidence.log_better, better[i]),
+            _added(pair_evidence.log_worse, worse[i]),
+        )
+        for i, (pair_evidence, row) in enumerate(zip(evidence, rows, strict=True))
     ]
 
 
@@ -153,7 +157,7 @@ def _growth(rows: FloatArray) -> FloatArray:
 
 
 def _added(logs: tuple[float, ...], growth: FloatArray) -> tuple[float, ...]:
-    return tuple(log + float(more) for log, more in zip(logs, growth, strict=True))
+    return tuple(log + float(increase) for log, increase in zip(logs, growth, strict=True))
 
 
 def evidence_of_counts(n: int, n_plus: int, n_minus: int) -> NewEvidence:

@@ -138,7 +138,7 @@ def advance_all(
     not_worse = None
     if epsilon is not None:
         not_worse = _grown([pair.log_not_worse or (0.0,) * len(STAKES) for pair in pairs], block, -epsilon)
-    squares, plus, minus = (found.sum(axis=1).tolist() for found in (block.rows**2, block.rows > 0, block.rows < 0))
+    squares, plus, minus = (cells.sum(axis=1).tolist() for cells in (block.rows**2, block.rows > 0, block.rows < 0))
     totals = block.rows.sum(axis=1).tolist()
     return [
         replace(
@@ -189,9 +189,9 @@ def _grown(logs: Sequence[tuple[float, ...]], block: _Block, null: float) -> lis
     room = np.maximum(1.0 + expected, 1e-9)[:, :, None]
     stakes = np.minimum(STAKES, 0.95 / room)
     growth = np.log1p(stakes * np.maximum(block.rows - expected, -room[:, :, 0])[:, :, None])
-    grown = np.array(logs) + (growth * block.counts[:, :, None]).sum(axis=1)
-    found: list[list[float]] = np.where(certain, CERTAIN, grown).tolist()
-    return found
+    log_wealth = np.array(logs) + (growth * block.counts[:, :, None]).sum(axis=1)
+    rows: list[list[float]] = np.where(certain, CERTAIN, log_wealth).tolist()
+    return rows
 
 
 def e_value(pair: Pair) -> float:

@@ -134,30 +134,30 @@ def _futile(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
 
 
 def _by_evidence(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
-    found = []
+    eliminations = []
     for pair in fresh:
-        wanted, value = threshold(race.rules, race.active[pair.winner]), e_value(pair)
-        if value >= wanted:
-            drop = Drop(pair.loser, pair.winner, "evidence", wanted, {**_numbers(pair), "e_value": value})
-            found.append((value / wanted, drop))
-    yield from _strongest_first(found)
+        required, value = threshold(race.rules, race.active[pair.winner]), e_value(pair)
+        if value >= required:
+            drop = Drop(pair.loser, pair.winner, "evidence", required, {**_numbers(pair), "e_value": value})
+            eliminations.append((value / required, drop))
+    yield from _strongest_first(eliminations)
 
 
 def _by_t_test(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
     rivals = max(1, len(race.active) - 1)
-    found = []
+    eliminations = []
     for pair in fresh:
         sums = Differences(pair.n, pair.total, pair.squares, pair.n_plus, pair.n_minus)
         if pair.n < max(2, race.rules.min_n) or pair.total <= 0.0:
             continue
         # A one-sided test at alpha/rivals has the quantile of a two-sided interval at twice that.
-        wanted = t_quantile(pair.n - 1, 1.0 - min(1.0, 2.0 * race.rules.alpha / rivals))
+        required = t_quantile(pair.n - 1, 1.0 - min(1.0, 2.0 * race.rules.alpha / rivals))
         error = math.sqrt(sums.variance / pair.n)
         t = sums.mean / error if error > 0.0 else math.inf
-        if t >= wanted:
+        if t >= required:
             numbers = {**_numbers(pair), "t": min(t, 1e9)}
-            found.append((t, Drop(pair.loser, pair.winner, "fast", wanted, numbers)))
-    yield from _strongest_first(found)
+            eliminations.append((t, Drop(pair.loser, pair.winner, "fast", required, numbers)))
+    yield from _strongest_first(eliminations)
 
 
 def _strongest_first(found: list[tuple[float, Drop]]) -> Iterator[Drop]:
@@ -171,14 +171,14 @@ def _not_better(race: _Race, drops: Mapping[int, Drop]) -> Iterator[Drop]:
     leader = _leader([c for c in race.active.values() if c.id not in drops], fresh)
     if leader is None:
         return
-    wanted = threshold(race.rules, leader)
+    required = threshold(race.rules, leader)
     # Who came back must have its chance first: another leader might have had the evidence against it all the time.
     spared = {c.id for c in race.ever if c.watermark <= c.resumed_at}
     for pair in fresh:
         if pair.winner != leader.id or pair.loser in spared:
             continue
-        if (value := not_worse_value(pair, race.rules.population)) >= wanted:
-            yield Drop(pair.loser, leader.id, "epsilon", wanted, {**_numbers(pair), "e_value": value})
+        if (value := not_worse_value(pair, race.rules.population)) >= required:
+            yield Drop(pair.loser, leader.id, "epsilon", required, {**_numbers(pair), "e_value": value})
 
 
 def _leader(left: Sequence[Contender], fresh: Sequence[Pair]) -> Contender | None:
@@ -204,11 +204,11 @@ def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
     """
     passed = min(c.watermark for c in race.active.values())
     looks = {c.id: sum(c.fresh_from < end <= passed for end in race.rules.shard_ends) for c in race.ever}
-    kept = math.ceil(sum(0.5**n for n in looks.values()))
+    n_survivors = math.ceil(sum(0.5**n for n in looks.values()))
     leads = _mean_leads([pair for pair in fresh if pair.loser in race.active])
-    ranked = sorted((lead, -race.active[id].arrival, id) for id, lead in leads.items() if looks[id])
-    for lead, _, id in ranked[: max(0, len(race.active) - kept)]:
-        yield Drop(id, None, "halving", None, {"n": passed, "difference": lead, "kept": kept})
+    order = sorted((lead, -race.active[id].arrival, id) for id, lead in leads.items() if looks[id])
+    for lead, _, id in order[: max(0, len(race.active) - n_survivors)]:
+        yield Drop(id, None, "halving", None, {"n": passed, "difference": lead, "kept": n_survivors})
 
 
 def _mean_leads(fresh: Sequence[Pair]) -> dict[int, float]:
@@ -217,7 +217,7 @@ def _mean_leads(fresh: Sequence[Pair]) -> dict[int, float]:
     for pair in fresh:
         leads.setdefault(pair.winner, []).append(pair.total / pair.n)
         leads.setdefault(pair.loser, []).append(-pair.total / pair.n)
-    return {id: math.fsum(found) / len(found) for id, found in leads.items()}
+    return {id: math.fsum(values) / len(values) for id, values in leads.items()}
 
 
 _BY_POLICY: dict[str, Callable[[_Race, Sequence[Pair]], Iterator[Drop]]] = {

@@ -32,33 +32,33 @@ def next_pairs(ranking: Ranking, left: Mapping[Pair, int], size: int, *, seed: i
 
     Where nothing is left of a pair, its two configs meet others instead, those of about their strength first.
     """
-    wanted = _contenders(ranking, size - round(REST * size), seed)
-    found = Counter({pair: min(n, left.get(pair, 0)) for pair, n in wanted.items()})
-    for pair, n in wanted.items():
-        _spill(ranking, left, pair, n - found[pair], found)
-    _even_out(ranking, left, size - found.total(), found)
-    return +found
+    contenders = _contenders(ranking, size - round(REST * size), seed)
+    counts = Counter({pair: min(n, left.get(pair, 0)) for pair, n in contenders.items()})
+    for pair, n in contenders.items():
+        _spill(ranking, left, pair, n - counts[pair], counts)
+    _even_out(ranking, left, size - counts.total(), counts)
+    return +counts
 
 
 def _contenders(ranking: Ranking, size: int, seed: int) -> Counter[Pair]:
     rng = np.random.default_rng(seed)
-    chosen = ranking.drawn[rng.integers(len(ranking.drawn), size=(2, size))]
-    first = chosen[0].argmax(axis=1)
-    chosen[1, np.arange(size), first] = -np.inf
-    second = chosen[1].argmax(axis=1)
+    sample = ranking.drawn[rng.integers(len(ranking.drawn), size=(2, size))]
+    first = sample[0].argmax(axis=1)
+    sample[1, np.arange(size), first] = -np.inf
+    second = sample[1].argmax(axis=1)
     return Counter((min(a, b), max(a, b)) for a, b in zip(first.tolist(), second.tolist(), strict=True))
 
 
 def _even_out(ranking: Ranking, left: Mapping[Pair, int], n: int, found: Counter[Pair]) -> None:
     """Pair the config with the fewest examples with its nearest rival, while examples remain."""
-    seen = [place.n_examples for place in ranking.placed]
-    for pair, given in found.items():
+    n_seen = [place.n_examples for place in ranking.placed]
+    for pair, n_given in found.items():
         for config in pair:
-            seen[config] += given
+            n_seen[config] += n_given
     near = sorted(left, key=lambda pair: _distance(ranking, pair))
-    rivals = {config: deque(pair for pair in near if config in pair) for config in range(len(seen))}
+    rivals = {config: deque(pair for pair in near if config in pair) for config in range(len(n_seen))}
     while n > 0 and rivals:
-        least = min(rivals, key=seen.__getitem__)
+        least = min(rivals, key=n_seen.__getitem__)
         while rivals[least] and left[rivals[least][0]] <= found[rivals[least][0]]:
             rivals[least].popleft()
         if not rivals[least]:
@@ -67,7 +67,7 @@ def _even_out(ranking: Ranking, left: Mapping[Pair, int], n: int, found: Counter
         pair, n = rivals[least][0], n - 1
         found[pair] += 1
         for config in pair:
-            seen[config] += 1
+            n_seen[config] += 1
 
 
 def _spill(ranking: Ranking, left: Mapping[Pair, int], pair: Pair, n: int, found: Counter[Pair]) -> None:
@@ -78,8 +78,8 @@ def _spill(ranking: Ranking, left: Mapping[Pair, int], pair: Pair, n: int, found
         if not near:
             return
         for other in sorted(near, key=lambda one: _distance(ranking, one))[: max(2, n)]:
-            given = min(-(-n // 2), left[other] - found[other])
-            found[other], n = found[other] + given, n - given
+            n_moved = min(-(-n // 2), left[other] - found[other])
+            found[other], n = found[other] + n_moved, n - n_moved
             if n <= 0:
                 return
 
@@ -96,9 +96,9 @@ def round_size(n_pairs: int, n_judged: int) -> int:
 
 def most_looks(n_pairs: int, n_examples: int) -> int:
     """Return after how many rounds everything would be judged."""
-    judged, looks = FIRST_ROUND * n_pairs, 1
-    while judged < n_pairs * n_examples:
-        judged, looks = judged + round_size(n_pairs, judged), looks + 1
+    n_judgements, looks = FIRST_ROUND * n_pairs, 1
+    while n_judgements < n_pairs * n_examples:
+        n_judgements, looks = n_judgements + round_size(n_pairs, n_judgements), looks + 1
     return looks
 
 

@@ -39,9 +39,9 @@ def share_over_clusters(worths: FloatArray, clusters: IntArray, *, n: int, level
     rng = np.random.default_rng(seed)
     weights = rng.exponential(size=(DRAWS, len(sizes)))
     imagined = sizes.mean() * rng.exponential(size=(2, DRAWS))
-    drawn = (weights @ totals + imagined[0]) / (weights @ sizes + imagined.sum(axis=0))
+    resamples = (weights @ totals + imagined[0]) / (weights @ sizes + imagined.sum(axis=0))
     effective = int(sizes.sum() ** 2 / (sizes**2).sum() + 1e-9)
-    low, high = band_of(drawn[:, None], level).ends(small_sample_factor(effective, level))
+    low, high = band_of(resamples[:, None], level).ends(small_sample_factor(effective, level))
     value = float(worths.mean())
     return Rate(value, max(0.0, min(float(low[0]), value)), min(1.0, max(float(high[0]), value)), n)
 
@@ -51,18 +51,18 @@ def win_rates_over_clusters(
 ) -> dict[tuple[int, int], Rate]:
     """Return the win rate (wins, and half of the ties) of each judged pair's first config, for new clusters."""
     worths = 1.0 - matches.outcome / 2.0
-    found = {}
+    rates = {}
     for row, (first, second) in enumerate(matches.pairs.tolist()):
-        here = matches.pair_of == row
-        n = int(here.sum())
-        found[first, second] = share_over_clusters(worths[here], clusters[here], n=n, level=level, seed=seed)
-    return found
+        is_pair = matches.pair_of == row
+        n = int(is_pair.sum())
+        rates[first, second] = share_over_clusters(worths[is_pair], clusters[is_pair], n=n, level=level, seed=seed)
+    return rates
 
 
 def overall_rates_over_clusters(matches: Matches, clusters: IntArray, *, level: float, seed: int) -> list[Rate | None]:
     """Return each config's win rate against all others, for new clusters: the mean over examples of their means."""
     worth = 1.0 - matches.outcome / 2.0
-    found: list[Rate | None] = []
+    rates: list[Rate | None] = []
     for config in range(matches.n_configs):
         first, second = matches.first == config, matches.second == config
         values = np.concatenate((worth[first], 1.0 - worth[second]))
@@ -70,8 +70,8 @@ def overall_rates_over_clusters(matches: Matches, clusters: IntArray, *, level: 
         of = np.concatenate((clusters[first], clusters[second]))
         _, start, rows = np.unique(examples, return_index=True, return_inverse=True)
         if not len(values):
-            found.append(None)
+            rates.append(None)
             continue
         means = np.bincount(rows.reshape(-1), weights=values) / np.bincount(rows.reshape(-1))
-        found.append(share_over_clusters(means, of[start], n=len(means), level=level, seed=seed))
-    return found
+        rates.append(share_over_clusters(means, of[start], n=len(means), level=level, seed=seed))
+    return rates

@@ -83,8 +83,8 @@ def _chances(gaps: FloatArray, log_tie: FloatArray | None) -> tuple[FloatArray, 
     logs = np.stack((gaps / 2, np.full_like(gaps, -np.inf), -gaps / 2))
     if log_tie is not None:
         logs[1] = log_tie[..., None]
-    raised = np.exp(logs - logs.max(axis=0))
-    win, tie, loss = raised / raised.sum(axis=0)
+    powers = np.exp(logs - logs.max(axis=0))
+    win, tie, loss = powers / powers.sum(axis=0)
     return win, tie, loss
 
 

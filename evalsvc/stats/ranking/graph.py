@@ -54,20 +54,20 @@ class MatchGraph:
 
     def groups(self) -> list[list[int]]:
         """Return the configs of each group, the largest first."""
-        found = [np.flatnonzero(self.group == number).tolist() for number in np.unique(self.group)]
-        return sorted(found, key=lambda group: (-len(group), group))
+        groups = [np.flatnonzero(self.group == number).tolist() for number in np.unique(self.group)]
+        return sorted(groups, key=lambda group: (-len(group), group))
 
 
 def graph_of(n_configs: int, pairs: IntArray, counts: PairCounts) -> MatchGraph:
     """Return what one row of counts connects."""
     from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
 
-    scored = np.eye(n_configs, dtype=bool)
-    scored |= _against(n_configs, pairs, counts.first + counts.tie, counts.second + counts.tie)
-    group: Any = connected_components(scored | scored.T, directed=False)[1]
+    beats = np.eye(n_configs, dtype=bool)
+    beats |= _against(n_configs, pairs, counts.first + counts.tie, counts.second + counts.tie)
+    group: Any = connected_components(beats | beats.T, directed=False)[1]
     for through in range(n_configs):
-        scored |= scored[:, through, None] & scored[None, through, :]
-    return MatchGraph(np.asarray(group, dtype=np.int64), scored, _drifts(n_configs, pairs, counts))
+        beats |= beats[:, through, None] & beats[None, through, :]
+    return MatchGraph(np.asarray(group, dtype=np.int64), beats, _drifts(n_configs, pairs, counts))
 
 
 def _drifts(n_configs: int, pairs: IntArray, counts: PairCounts) -> NDArray[np.bool_]:
@@ -89,7 +89,7 @@ def _drifts(n_configs: int, pairs: IntArray, counts: PairCounts) -> NDArray[np.b
 
 def _against(n_configs: int, pairs: IntArray, first: FloatArray, second: FloatArray) -> NDArray[np.bool_]:
     """Return who has something against whom, of what pairs' first and second configs have."""
-    found = np.zeros((n_configs, n_configs), dtype=bool)
-    found[pairs[:, 0], pairs[:, 1]] = (first > 0).reshape(-1)
-    found[pairs[:, 1], pairs[:, 0]] = (second > 0).reshape(-1)
-    return found
+    losses = np.zeros((n_configs, n_configs), dtype=bool)
+    losses[pairs[:, 0], pairs[:, 1]] = (first > 0).reshape(-1)
+    losses[pairs[:, 1], pairs[:, 0]] = (second > 0).reshape(-1)
+    return losses

@@ -76,13 +76,13 @@ class Matches:
             raise ValueError("`rows` must be about two different configs of those that are there.")
         if not np.isin(outcome, (FIRST, TIE, SECOND)).all():
             raise ValueError("`rows` must have the outcomes 0, 1 or 2.")
-        turned = first > second
+        is_swapped = first > second
         return cls(
             n_configs,
             example.copy(),
-            np.where(turned, second, first),
-            np.where(turned, first, second),
-            np.where(turned, SECOND - outcome, outcome),
+            np.where(is_swapped, second, first),
+            np.where(is_swapped, first, second),
+            np.where(is_swapped, SECOND - outcome, outcome),
         )
 
     @cached_property
@@ -104,8 +104,8 @@ class Matches:
     def examples_of(self) -> IntArray:
         """On how many examples each config was judged."""
         sides = np.concatenate((self.first, self.second))
-        both = np.unique(sides * max(1, self.n_examples) + np.tile(self._examples, 2))
-        return np.bincount(both // max(1, self.n_examples), minlength=self.n_configs)
+        keys = np.unique(sides * max(1, self.n_examples) + np.tile(self._examples, 2))
+        return np.bincount(keys // max(1, self.n_examples), minlength=self.n_configs)
 
     @cached_property
     def has_ties(self) -> bool:

@@ -94,32 +94,32 @@ def rank(matches: Matches, *, level: float = 0.95, draws: int = DRAWS, seed: int
     graph = graph_of(matches.n_configs, matches.pairs, matches.counts)
     if not len(matches.pairs):
         return _unjudged(matches, graph, level)
-    found = fit(matches.n_configs, matches.pairs, matches.counts, with_ties=matches.has_ties)
-    drawn = refitted(matches, resampled_counts(matches, draws, seed), found)
-    strengths = found.strengths[0]
-    lower, upper = _differences(matches, graph, drawn, level)
-    ends = _strengths(matches, graph, strengths, drawn, level)
-    shares = _first_shares(graph, drawn)
+    fitted = fit(matches.n_configs, matches.pairs, matches.counts, with_ties=matches.has_ties)
+    resamples = refitted(matches, resampled_counts(matches, draws, seed), fitted)
+    strengths = fitted.strengths[0]
+    lower, upper = _differences(matches, graph, resamples, level)
+    ends = _strengths(matches, graph, strengths, resamples, level)
+    shares = _first_shares(graph, resamples)
     ranks = _ranks(lower)
-    seen = matches.examples_of
+    n_examples = matches.examples_of
     return Ranking(
         tuple(
             Placed(
-                float(strengths[i]) if seen[i] else None,
-                ends[0][i] if seen[i] else None,
-                ends[1][i] if seen[i] else None,
+                float(strengths[i]) if n_examples[i] else None,
+                ends[0][i] if n_examples[i] else None,
+                ends[1][i] if n_examples[i] else None,
                 *ranks[i],
-                float(shares[i]) if seen[i] else 0.0,
-                int(seen[i]),
+                float(shares[i]) if n_examples[i] else 0.0,
+                int(n_examples[i]),
             )
             for i in range(matches.n_configs)
         ),
         graph,
-        0.0 if found.log_tie is None else float(np.exp(found.log_tie[0])),
+        0.0 if fitted.log_tie is None else float(np.exp(fitted.log_tie[0])),
         lower,
         upper,
         level,
-        drawn,
+        resamples,
     )
 
 
@@ -151,9 +151,9 @@ def _differences(matches: Matches, graph: MatchGraph, drawn: FloatArray, level: 
     first, second = np.nonzero(np.triu(graph.same, 1))
     gaps = drawn[:, first] - drawn[:, second]
     band = band_of(gaps, level)
-    seen = np.minimum(matches.examples_of[first], matches.examples_of[second])
+    n_examples = np.minimum(matches.examples_of[first], matches.examples_of[second])
     factor = max_t_factor(gaps, band, level)
-    low, high = band.ends(factor * small_sample_factor(seen, level_of(factor, level)))
+    low, high = band.ends(factor * small_sample_factor(n_examples, level_of(factor, level)))
     lower[first, second], upper[first, second] = low, high
     lower[second, first], upper[second, first] = -high, -low
     upper[graph.open_above] = np.inf

@@ -52,13 +52,13 @@ def win_rates(matches: Matches, level: float) -> dict[tuple[int, int], Rate]:
 def overall_rates(matches: Matches, level: float) -> list[Rate | None]:
     """Return each config's win rate against all others: of each example the mean over its judgements there."""
     worth = 1.0 - matches.outcome / 2.0
-    found: list[Rate | None] = []
+    rates: list[Rate | None] = []
     for config in range(matches.n_configs):
         is_first, is_second = matches.first == config, matches.second == config
         examples = np.concatenate((matches.example[is_first], matches.example[is_second]))
         values = np.concatenate((worth[is_first], 1.0 - worth[is_second]))
-        found.append(rate_of(_means(examples, values), level) if len(values) else None)
-    return found
+        rates.append(rate_of(_means(examples, values), level) if len(values) else None)
+    return rates
 
 
 def _means(examples: IntArray, values: FloatArray) -> FloatArray:
@@ -73,14 +73,14 @@ def share_over_examples(hits: FloatArray, totals: FloatArray, *, level: float, s
     The Bayesian bootstrap over examples, with two imagined ones of the usual size: of one all are hits, of the other
     none.
     """
-    counted = totals > 0
-    hits, totals = hits[counted], totals[counted]
+    is_counted = totals > 0
+    hits, totals = hits[is_counted], totals[is_counted]
     if not len(totals):
         return None
     rng = np.random.default_rng(seed)
     weights = rng.exponential(size=(DRAWS, len(totals)))
     imagined = totals.mean() * rng.exponential(size=(2, DRAWS))
-    drawn = (weights @ hits + imagined[0]) / (weights @ totals + imagined.sum(axis=0))
-    low, high = band_of(drawn[:, None], level).ends(1.0)
+    resamples = (weights @ hits + imagined[0]) / (weights @ totals + imagined.sum(axis=0))
+    low, high = band_of(resamples[:, None], level).ends(1.0)
     value = float(hits.sum() / totals.sum())
     return Rate(value, min(float(low[0]), value), max(float(high[0]), value), len(totals))

@@ -31,14 +31,14 @@ def resampled_counts(matches: Matches, draws: int, seed: int) -> PairCounts:
     rng = np.random.default_rng(seed)
     imagined = imagined_counts(matches, rng.exponential(size=(2, draws, 1)))
     parts = list(matches.weighted(rng.exponential(size=(draws, matches.n_examples))))
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "tie", "second"))
-    return PairCounts(*joined).plus(imagined)
+    columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "tie", "second"))
+    return PairCounts(*columns).plus(imagined)
 
 
 def imagined_counts(matches: Matches, weights: FloatArray) -> PairCounts:
     """Return what two imagined examples add: a win for each side of each pair."""
-    seen = matches.examples_of[matches.pairs].min(axis=1)
-    share = matches.counts.total[0] / np.maximum(1, seen)
+    n_examples = matches.examples_of[matches.pairs].min(axis=1)
+    share = matches.counts.total[0] / np.maximum(1, n_examples)
     return PairCounts(weights[0] * share, np.zeros((weights.shape[1], len(share))), weights[1] * share)
 
 

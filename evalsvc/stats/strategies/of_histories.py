@@ -55,8 +55,8 @@ class CheckedHistory:
     def unit(self) -> tuple[float, float, FloatArray]:
         """Return the lowest score, the spread, and the scores mapped to [0, 1], where no power of them underflows."""
         low = float(self.row.min())
-        spread = float(self.row.max()) - low
-        return low, spread, (self.row - low) / spread
+        width = float(self.row.max()) - low
+        return low, width, (self.row - low) / width
 
     @property
     def flat(self) -> bool:
@@ -137,14 +137,14 @@ def _bca(history: CheckedHistory) -> HistoryInterval:
     """Bias-corrected and accelerated bootstrap (Efron 1987), by arch."""
     if history.flat:
         return _degenerate(history)
-    low, spread, unit = history.unit()
+    low, width, unit = history.unit()
     with np.errstate(all="ignore"):
         try:
             lower, median, upper = _bca_ends(unit, history)
         except (RuntimeError, ValueError):
             # arch raises where its corrections are undefined; the uncorrected interval is used then.
             return _full_history(history)
-    return _resampled(history, (low + spread * lower, low + spread * median, low + spread * upper), "bca")
+    return _resampled(history, (low + width * lower, low + width * median, low + width * upper), "bca")
 
 
 def _bca_ends(unit: FloatArray, history: CheckedHistory) -> tuple[float, float, float]:
@@ -167,11 +167,11 @@ def _block(history: CheckedHistory) -> HistoryInterval:
 
     if history.flat:
         return _degenerate(history)
-    low, spread, unit = history.unit()
+    low, width, unit = history.unit()
     # arch annotates a whole number, and reads the mean of a geometric length.
     length = cast("int", block_length(unit))
     means = StationaryBootstrap(length, unit, seed=history.seed).apply(_mean, RESAMPLES)[:, 0]
-    lower, median, upper = (low + spread * np.quantile(means, [history.tail, 0.5, 1.0 - history.tail])).tolist()
+    lower, median, upper = (low + width * np.quantile(means, [history.tail, 0.5, 1.0 - history.tail])).tolist()
     return _resampled(history, (lower, median, upper), "stationary-bootstrap")
 
 
@@ -189,20 +189,20 @@ def block_length(row: FloatArray) -> float:
     if row.size < BOOTSTRAP_T_SCORES:
         return min(longest, float(round(row.size ** (1.0 / 3.0))))
     with np.errstate(all="ignore"):
-        found = float(optimal_block_length(row)["stationary"].iloc[0])
-    return min(max(found, 1.0), longest) if math.isfinite(found) else 1.0
+        length = float(optimal_block_length(row)["stationary"].iloc[0])
+    return min(max(length, 1.0), longest) if math.isfinite(length) else 1.0
 
 
 def _studentized(history: CheckedHistory) -> HistoryInterval:
     """Bootstrap-t (Efron 1982): quantiles of resampled t statistics; for very few scores Student's own."""
     if history.flat:
         return _degenerate(history)
-    low, spread, unit = history.unit()
+    low, width, unit = history.unit()
     few = unit.size < BOOTSTRAP_T_SCORES
     t = _student_t(history) if few else _resampled_t(unit, history)
     mean, error = float(unit.mean()), float(unit.std(ddof=1)) / math.sqrt(unit.size)
     # The upper quantile of t gives the lower end, and the reverse.
-    upper, median, lower = (low + spread * (mean - error * quantile) for quantile in t)
+    upper, median, lower = (low + width * (mean - error * quantile) for quantile in t)
     if history.limits is None and not (math.isfinite(lower) and math.isfinite(upper)):
         raise StrategyNotApplicable(
             "The strategy studentized finds no bound for these scores: too many resamples have no variance, and no "

@@ -24,8 +24,8 @@ class Strategy:
     @property
     def purposes(self) -> tuple[str, ...]:
         """What it is for: ``history``, ``finite set``, or both."""
-        found = ((HISTORY, self.of_history), (FINITE_SET, self.of_set))
-        return tuple(purpose for purpose, rule in found if rule is not None)
+        purposes_by_name = ((HISTORY, self.of_history), (FINITE_SET, self.of_set))
+        return tuple(purpose for purpose, rule in purposes_by_name if rule is not None)
 
 
 STRATEGIES = {
@@ -42,10 +42,10 @@ def history_rule(strategy: str) -> HistoryRule:
     >>> history_rule("wilson").draws, history_rule("studentized").draws
     (False, True)
     """
-    found = STRATEGIES.get(strategy)
-    if found is None or found.of_history is None:
+    strategy_found = STRATEGIES.get(strategy)
+    if strategy_found is None or strategy_found.of_history is None:
         raise ValueError(f"`strategy` must be one of {', '.join(HISTORY_STRATEGIES)}, not {strategy!r}.")
-    return found.of_history
+    return strategy_found.of_history
 
 
 def set_rule(strategy: str) -> SetRule | None:
@@ -56,5 +56,5 @@ def set_rule(strategy: str) -> SetRule | None:
     >>> STRATEGIES["wilson"].purposes, set_rule("anytime").safe
     (('history', 'finite set'), 'safe while watched')
     """
-    found = STRATEGIES.get(strategy)
-    return None if found is None else found.of_set
+    strategy_found = STRATEGIES.get(strategy)
+    return None if strategy_found is None else strategy_found.of_set

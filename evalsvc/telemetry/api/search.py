@@ -36,13 +36,13 @@ class TelemetrySearchView(AccountView):
     def found(self, request: Request, model: type[Telemetry], fields: FilterFields) -> list[Telemetry]:
         """Return the rows that all filters let through."""
         serializer = TelemetrySearchIn(data=request.data)
-        wanted = self.lenient(serializer)
+        query = self.lenient(serializer)
         return search(
             account=self.account,
             model=model,
             condition=telemetry_condition(serializer.initial_data.get("filters"), fields),
-            oldest_first=wanted["order"] == ORDERS[0],
-            limit=wanted["limit"],
+            oldest_first=query["order"] == ORDERS[0],
+            limit=query["limit"],
         )
 
 

@@ -53,9 +53,9 @@ class SpansView(AccountView):
 
         Goes on for at most 20 seconds: with `done` false, send the same request again.
         """
-        wanted = dict(checked(DeleteTracesIn(data=sent_once(request))))
-        if not wanted:
+        query = dict(checked(DeleteTracesIn(data=sent_once(request))))
+        if not query:
             names = ", ".join(f"`{name}`" for name in CONDITIONS)
             raise Invalid(FieldError("", f"Send at least one of {names}."), code="filter_required")
-        deleted = delete_traces(account=self.account, filters=wanted, actor=self.caller.actor)
+        deleted = delete_traces(account=self.account, filters=query, actor=self.caller.actor)
         return Response(DeletedTraces(n_spans=deleted.n["spans"], n_logs=deleted.n["logs"], done=deleted.done))

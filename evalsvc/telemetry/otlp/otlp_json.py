@@ -200,8 +200,8 @@ class OfLibrary(Message):
     @property
     def scope(self) -> Scope:
         """Return which library it is."""
-        found: Scope = read_message(self.scope_, Scope)
-        return found
+        scope: Scope = read_message(self.scope_, Scope)
+        return scope
 
 
 class OfSender(Message):
@@ -212,8 +212,8 @@ class OfSender(Message):
     @property
     def resource(self) -> Resource:
         """Return who it is."""
-        found: Resource = read_message(self.resource_, Resource)
-        return found
+        resource: Resource = read_message(self.resource_, Resource)
+        return resource
 
 
 class ScopeSpans(OfLibrary):

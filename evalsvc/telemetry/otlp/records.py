@@ -82,11 +82,11 @@ class Part:
 
 def read_records(parts: Iterator[Part], row_of: Callable[..., dict[str, Any] | str]) -> RecordBatch:
     """Read the items of all parts; those beyond MAX_ITEMS are counted and never looked at."""
-    batch, left = RecordBatch(), MAX_ITEMS
+    batch, remaining = RecordBatch(), MAX_ITEMS
     for part in parts:
         n = len(part.items)
-        batch.reject(TOO_MANY, n - left)
-        for i in range(min(n, left)):
+        batch.reject(TOO_MANY, n - remaining)
+        for i in range(min(n, remaining)):
             if part.problem or not batch.has_room(part.n_bytes):
                 # Not made into a row first: ten thousand of them with a megabyte each would take minutes.
                 batch.add(part.problem or TOO_LARGE)
@@ -95,7 +95,7 @@ def read_records(parts: Iterator[Part], row_of: Callable[..., dict[str, Any] | s
                 batch.add(row_of(part.columns, part.items[i]))
             except UnreadableMessage as exc:
                 batch.add(unreadable(exc))
-        left = max(0, left - n)
+        remaining = max(0, remaining - n)
     return batch
 
 
@@ -111,9 +111,9 @@ def read_spans(request: Any) -> RecordBatch:
 
 def read_logs(request: Any) -> RecordBatch:
     """Read the body of POST /v1/logs."""
-    seen: Counter[bytes] = Counter()
+    digests: Counter[bytes] = Counter()
     parts = parts_of(request.resource_logs, "scope_logs", "log_records")
-    return read_records(parts, lambda shared, log: log_row(shared, log, seen))
+    return read_records(parts, lambda shared, log: log_row(shared, log, digests))
 
 
 def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
@@ -124,18 +124,20 @@ def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
     refuse_scattered(senders or (), parts)
     n = 0
     for sender in senders or ():
-        whole: Part | None = None
+        shared_part: Part | None = None
         for part in getattr(sender, parts) or ():
-            if not (found := getattr(part, items)):
+            if not (members := getattr(part, items)):
                 continue
             if n >= MAX_ITEMS:
-                yield Part({}, 0, found)
+                yield Part({}, 0, members)
                 continue
-            n += len(found)
-            whole = whole or shared_by(sender, "resource", sender_columns)
-            own = shared_by(part, "scope", scope_columns)
-            problem = whole.problem or own.problem
-            yield Part(whole.columns | own.columns, whole.n_bytes + own.n_bytes, found, problem)
+            n += len(members)
+            shared_part = shared_part or shared_by(sender, "resource", sender_columns)
+            scope_part = shared_by(part, "scope", scope_columns)
+            problem = shared_part.problem or scope_part.problem
+            yield Part(
+                shared_part.columns | scope_part.columns, shared_part.n_bytes + scope_part.n_bytes, members, problem
+            )
 
 
 def shared_by(message: Any, name: str, columns_of: Callable[[Any], dict[str, Any]]) -> Part:
@@ -178,7 +180,7 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, object] | str:
         return NO_IDS
     reader = ValueReader()
     attributes = reader.attributes(span.attributes)
-    started, ended = whole(span.start_time_unix_nano), whole(span.end_time_unix_nano)
+    started_at, ended = whole(span.start_time_unix_nano), whole(span.end_time_unix_nano)
     return {
         **shared,
         **item_placement(attributes, shared),
@@ -188,9 +190,9 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, object] | str:
         "trace_state": column_text(span.trace_state, 512),
         "name": column_text(span.name) or "",
         "kind": span.kind if 0 <= span.kind <= 5 else 0,
-        "started_at": moment(started),
-        "ended_at": moment(max(started, ended)),
-        "duration_ns": min(max(0, ended - started), BIGINT - 1),
+        "started_at": moment(started_at),
+        "ended_at": moment(max(started_at, ended)),
+        "duration_ns": min(max(0, ended - started_at), BIGINT - 1),
         "status_code": span.status.code if 0 <= span.status.code <= 2 else 0,
         "status_message": reader.text(span.status.message) if span.status.message else None,
         "attributes": attributes,

@@ -61,8 +61,8 @@ def whole(value: int | str | None) -> int:
 
 def moment(nanoseconds: int) -> datetime:
     """Return the time at so many nanoseconds after 1970. Numbers of 64 bits end in the year 2554."""
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+    seconds, remainder = divmod(nanoseconds, 1_000_000_000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=remainder // 1000)
 
 
 class ValueReader:
@@ -80,13 +80,13 @@ class ValueReader:
 
     def attributes(self, pairs: Iterable[Any] | None, depth: int = 0) -> dict[str, Any]:
         """Return attributes by their names. When a name is repeated, its last value counts."""
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         for pair in pairs or ():
-            if len(found) >= MAX_ATTRIBUTES or self._n_values <= 0:
-                found["…"] = "[more attributes were left out]"
+            if len(attributes) >= MAX_ATTRIBUTES or self._n_values <= 0:
+                attributes["…"] = "[more attributes were left out]"
                 break
-            found[cut(pair.key, MAX_KEY)] = self.value(pair.value, depth)
-        return found
+            attributes[cut(pair.key, MAX_KEY)] = self.value(pair.value, depth)
+        return attributes
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return an AnyValue as a JSON-compatible value."""
@@ -101,13 +101,13 @@ class ValueReader:
 
     def array_value(self, array: Any, depth: int) -> list[object]:
         """Return an array as a list; items over the limit are omitted, and a marker in the list reports this."""
-        found: list[Any] = []
+        values: list[Any] = []
         for value in array.values or ():
             if self._n_values <= 0:
-                found.append("[more values were left out]")
+                values.append("[more values were left out]")
                 break
-            found.append(self.value(value, depth + 1))
-        return found
+            values.append(self.value(value, depth + 1))
+        return values
 
     def kvlist_value(self, mapping: Any, depth: int) -> dict[str, object]:
         """Return a list of keys and values as a dict."""

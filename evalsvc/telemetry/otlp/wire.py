@@ -166,14 +166,14 @@ def protobuf_answer(signal: Signal, batch: RecordBatch) -> bytes:
     if batch.n_rejected:
         setattr(response.partial_success, signal.count, batch.n_rejected)
         response.partial_success.error_message = batch.message
-    written: bytes = response.SerializeToString()
-    return written
+    encoded: bytes = response.SerializeToString()
+    return encoded
 
 
 def json_answer(signal: Signal, batch: RecordBatch) -> dict[str, object]:
     """Return the answer of OTLP/JSON, in which 64-bit integers are texts."""
     if not batch.n_rejected:
         return {}
-    head, *rest = signal.count.split("_")
-    name = head + "".join(part.title() for part in rest)
+    head, *tail = signal.count.split("_")
+    name = head + "".join(part.title() for part in tail)
     return {"partialSuccess": {name: str(batch.n_rejected), "errorMessage": batch.message}}

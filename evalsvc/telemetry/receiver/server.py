@@ -46,10 +46,10 @@ class Receiver(grpc.GenericRpcHandler):
         method = handler_call_details.method
         if method == HEALTH:
             return grpc.unary_unary_rpc_method_handler(self.health)
-        if (found := EXPORTS.get(method)) is None:
+        if (export := EXPORTS.get(method)) is None:
             return None
         # As a stream of one message: the handler reads it when it knows who sends it.
-        return grpc.stream_unary_rpc_method_handler(partial(answer_export, found))
+        return grpc.stream_unary_rpc_method_handler(partial(answer_export, export))
 
     def health(self, body: bytes, context: Any) -> bytes:
         """Report that exports are accepted, until the server stops."""
@@ -80,11 +80,11 @@ def answer_export(service: ExportService, messages: Iterator[bytes], context: An
 
 def metadata_of(metadata: Any) -> dict[str, str]:
     """Return the metadata that is text; of a key that is sent twice both, with a comma, as servers of HTTP do."""
-    found: dict[str, str] = {}
+    metadata_values: dict[str, str] = {}
     for key, value in metadata:
         if isinstance(value, str):
-            found[key] = f"{found[key]},{value}" if key in found else value
-    return found
+            metadata_values[key] = f"{metadata_values[key]},{value}" if key in metadata_values else value
+    return metadata_values
 
 
 def receive_message(messages: Iterator[bytes], context: Any) -> bytes:

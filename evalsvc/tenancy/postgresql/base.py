@@ -64,5 +64,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
             pool = PromptPool(kwargs=parameters, open=False, configure=configure, **options)
             # Two threads can race here; the loser's pool was never opened and does not have any connections.
             pools.setdefault(self.alias, pool)
-        found: ConnectionPool[Any] = pools[self.alias]
-        return found
+        connection_pool: ConnectionPool[Any] = pools[self.alias]
+        return connection_pool

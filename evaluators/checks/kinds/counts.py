@@ -77,10 +77,10 @@ def _texts(settings: Settings, sample: Sample) -> Sequence[str]:
 
 
 def _contexts(settings: Settings, sample: Sample) -> Sequence[str]:
-    found = sample.value_of(field_of(settings))
-    if not isinstance(found, tuple):
+    contexts = sample.value_of(field_of(settings))
+    if not isinstance(contexts, tuple):
         raise CannotScore("missing_input", f"The check reads `{field_of(settings)}`, and it was not sent.")
-    return found
+    return contexts
 
 
 def _count(settings: Settings, text: str) -> int:

@@ -43,14 +43,14 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     again = _repeated(units)
     value = 1.0 - len(again) / len(units) if units else 1.0
     because = f"the text repeats {len(again)} of its {len(units)} {what}"
-    shown = tuple(spans[i] for i in again[:MAX_SPANS]) if spans and shows_spans(settings) else ()
-    return Outcome(value, value >= threshold, because, {"n_repeated": len(again), "n_units": len(units)}, shown)
+    visible_spans = tuple(spans[i] for i in again[:MAX_SPANS]) if spans and shows_spans(settings) else ()
+    return Outcome(value, value >= threshold, because, {"n_repeated": len(again), "n_units": len(units)}, visible_spans)
 
 
 def _sentences(text: str) -> tuple[list[tuple[str, ...]], list[Span]]:
     tokenize = UnicodeTokenizer().tokenize
-    found = [(tuple(tokenize(text[start:end])), (start, end)) for start, end in split_sentences(text)]
-    worded = [(words, span) for words, span in found if words]
+    sentences = [(tuple(tokenize(text[start:end])), (start, end)) for start, end in split_sentences(text)]
+    worded = [(words, span) for words, span in sentences if words]
     return [words for words, _ in worded], [span for _, span in worded]
 
 
@@ -60,12 +60,12 @@ def _runs(text: str, n: int) -> list[tuple[str, ...]]:
 
 
 def _repeated(units: Sequence[tuple[str, ...]]) -> list[int]:
-    seen: set[tuple[str, ...]] = set()
+    seen_sentences: set[tuple[str, ...]] = set()
     again = []
     for i, unit in enumerate(units):
-        if unit in seen:
+        if unit in seen_sentences:
             again.append(i)
-        seen.add(unit)
+        seen_sentences.add(unit)
     return again
 
 

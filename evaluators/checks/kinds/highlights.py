@@ -43,38 +43,38 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     `[start, end]` or of objects with both. If neither side marks anything the score is 1, if only one does, 0. Raises
     CannotScore("wrong_type") for a value without marks.
     """
-    said = _merged(_marks(sample.output, [sample.answer] if sample.answer else [], Field.OUTPUT))
-    wanted = _merged(_marks(sample.gold, sample.golds or (), Field.GOLD))
+    output_marks = _merged(_marks(sample.output, [sample.answer] if sample.answer else [], Field.OUTPUT))
+    gold_marks = _merged(_marks(sample.gold, sample.golds or (), Field.GOLD))
     beta, threshold = float(str(settings.get("beta", 1))), float(str(settings["pass_threshold"]))
-    both = _overlap(said, wanted)
-    precision = both / n if (n := _length(said)) else float(not wanted)
-    recall = both / n if (n := _length(wanted)) else float(not said)
+    common = _overlap(output_marks, gold_marks)
+    precision = common / n if (n := _length(output_marks)) else float(not gold_marks)
+    recall = common / n if (n := _length(gold_marks)) else float(not output_marks)
     weighted = beta * beta * precision + recall
     value = min(1.0, (1 + beta * beta) * precision * recall / weighted) if weighted else 0.0
     detail: dict[str, JSONValue] = {"precision": precision, "recall": recall, "beta": beta}
-    detail |= {"n_said": _length(said), "n_wanted": _length(wanted)}
+    detail |= {"n_said": _length(output_marks), "n_wanted": _length(gold_marks)}
     verb = "reaches" if value >= threshold else "is below"
     because = f"F is {value:.2f} (precision {precision:.2f}, recall {recall:.2f})"
     return Outcome(value, value >= threshold, f"{because}, which {verb} the threshold of {threshold:g}", detail)
 
 
 def _marks(text: str | None, answers: Sequence[AnswerText], field: Field) -> list[Mark]:
-    placed = [
+    located = [
         (answer.document_id or "", answer.start, answer.end)
         for answer in answers
         if None not in (answer.start, answer.end)
     ]
-    if placed and len(placed) == len(answers):
-        return [(document, start or 0, end or 0) for document, start, end in placed]
+    if located and len(located) == len(answers):
+        return [(document, start or 0, end or 0) for document, start, end in located]
     if text is None:
         raise CannotScore("missing_input", f"The check reads `{field}`, and it was not sent.")
     try:
-        listed = read_json(text)
+        items = read_json(text)
     except NotJson:
-        listed = None
-    if not isinstance(listed, list) or len(listed) > MAX_MARKS:
+        items = None
+    if not isinstance(items, list) or len(items) > MAX_MARKS:
         raise _wrong(field)
-    return [_read(item, field) for item in listed]
+    return [_read(item, field) for item in items]
 
 
 def _read(one: Any, field: Field) -> Mark:

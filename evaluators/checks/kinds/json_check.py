@@ -50,12 +50,12 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     schema = settings.get("schema")
     if not isinstance(schema, Mapping):
         return verdict(True, "the text is JSON")
-    known = _names(schema)
-    found: list[JSONValue] = [
-        {"path": _shown(path, known), "keyword": keyword} for path, keyword in violations(schema, value)
+    names = _names(schema)
+    problems: list[JSONValue] = [
+        {"path": _shown(path, names), "keyword": keyword} for path, keyword in violations(schema, value)
     ]
-    verb = "breaks" if found else "keeps"
-    return verdict(not found, f"the JSON {verb} the schema", violations=found)
+    verb = "breaks" if problems else "keeps"
+    return verdict(not problems, f"the JSON {verb} the schema", violations=problems)
 
 
 def schema_problems(schema: Settings, pointer: str, *, n_steps: int = MAX_STEPS) -> Iterator[SettingsProblem]:
@@ -69,17 +69,17 @@ def schema_problems(schema: Settings, pointer: str, *, n_steps: int = MAX_STEPS)
         detail = f"must have at most {MAX_SCHEMA_NODES} parts, {MAX_SCHEMA_DEPTH} levels deep"
         yield SettingsProblem(pointer, detail)
         return
-    found = [*_meta(schema, pointer)]
+    problems = [*_meta(schema, pointer)]
     for subschema, where, _ in nodes:
         if isinstance(subschema, dict):
-            found += _parts(schema, subschema, where)
+            problems += _parts(schema, subschema, where)
             if "$schema" in subschema and where != pointer and not where.endswith(_NAMING):
-                found.append(SettingsProblem(f"{where}/$schema", "may stand at the top of the schema only"))
+                problems.append(SettingsProblem(f"{where}/$schema", "may stand at the top of the schema only"))
     if len({pattern for subschema, _, _ in nodes for _, pattern in _patterns(subschema, "")}) > MAX_PATTERNS:
-        found.append(SettingsProblem(pointer, f"must have at most {MAX_PATTERNS} different patterns"))
-    yield from found
+        problems.append(SettingsProblem(pointer, f"must have at most {MAX_PATTERNS} different patterns"))
+    yield from problems
     # Only a schema that is sound so far can be tried.
-    if not found:
+    if not problems:
         yield from _endless(schema, pointer, n_steps)
 
 
@@ -166,11 +166,11 @@ def _walk(value: JSONValue, pointer: str, depth: int) -> Iterator[tuple[JSONValu
 
 
 def _names(schema: Settings) -> frozenset[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for subschema, _, _ in _walk(dict(schema), "", 0):
         properties = subschema.get("properties") if isinstance(subschema, dict) else None
-        found.update(properties if isinstance(properties, dict) else ())
-    return frozenset(found)
+        names.update(properties if isinstance(properties, dict) else ())
+    return frozenset(names)
 
 
 def _shown(path: tuple[str | int, ...], known: frozenset[str]) -> str:

@@ -87,7 +87,7 @@ def _kinds() -> tuple[Any, Any]:
     import jsonschema
     from jsonschema.validators import extend
 
-    own = {
+    kinds = {
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
@@ -95,7 +95,7 @@ def _kinds() -> tuple[Any, Any]:
     }
     plain = (jsonschema.Draft202012Validator, jsonschema.Draft7Validator)
     new, old = (
-        extend(kind, {name: _counted(own.get(name, check)) for name, check in kind.VALIDATORS.items()})
+        extend(kind, {name: _counted(kinds.get(name, check)) for name, check in kind.VALIDATORS.items()})
         for kind in plain
     )
     return new, old
@@ -110,9 +110,9 @@ def _counted(check: _Keyword) -> _Keyword:
 
 
 def _spend(n: int) -> None:
-    left = _steps.get()
-    left[0] -= n
-    if left[0] < 0:
+    remaining = _steps.get()
+    remaining[0] -= n
+    if remaining[0] < 0:
         raise CannotScore("input_too_long", "Checking the JSON against this schema takes too long.")
 
 
@@ -133,9 +133,9 @@ def _pattern_properties(validator: Any, patterns: Mapping[str, Any], instance: A
 def _additional_properties(validator: Any, extra: Any, instance: Any, schema: Any) -> Iterator[Any]:
     if not isinstance(instance, Mapping):
         return
-    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     others = [
-        name for name in instance if name not in known and not any(_matches(pattern, name) for pattern in patterns)
+        name for name in instance if name not in properties and not any(_matches(pattern, name) for pattern in patterns)
     ]
     if extra is False and others:
         yield _error("has further properties")

@@ -20,29 +20,33 @@ def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     if sole_token(value) is not None:
         yield from template_problems(value, f"{pointer}/value")
     elif value not in LANGUAGES:
-        known = ", ".join(LANGUAGES)
+        languages = ", ".join(LANGUAGES)
         yield SettingsProblem(
-            f"{pointer}/value", f"must be one of {known}, or an input in that language: {{{{input}}}}"
+            f"{pointer}/value", f"must be one of {languages}, or an input in that language: {{{{input}}}}"
         )
 
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
     """Compare languages. Raises CannotScore("unsupported_language") if one of them cannot be detected."""
     value = str(settings["value"])
-    wanted = value
+    expected = value
     if (name := sole_token(value)) is not None:
-        wanted = _told(filled(value, sample), f"`{name}`")
-    found = _told(subject(settings, sample), f"`{settings.get('field', 'output')}`")
-    because = f"the text is in {found}, as it should be" if found == wanted else f"the text is in {found}, not {wanted}"
-    return verdict(found == wanted, because, language=found, wanted_language=wanted)
+        expected = _told(filled(value, sample), f"`{name}`")
+    detected = _told(subject(settings, sample), f"`{settings.get('field', 'output')}`")
+    because = (
+        f"the text is in {detected}, as it should be"
+        if detected == expected
+        else f"the text is in {detected}, not {expected}"
+    )
+    return verdict(detected == expected, because, language=detected, wanted_language=expected)
 
 
 def _told(text: str, what: str) -> str:
-    found = detect_language(text)
-    if found is None:
+    language = detect_language(text)
+    if language is None:
         detail = f"The language of {what} cannot be told: it is too short or mixed, or none of {', '.join(LANGUAGES)}."
         raise CannotScore("unsupported_language", detail)
-    return found
+    return language
 
 
 KIND = CheckKind(SCHEMA, _problems, _run)

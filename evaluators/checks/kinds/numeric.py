@@ -49,11 +49,11 @@ def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
     """Compare; a text without a number fails. Raises CannotScore when there is nothing to compare it with."""
-    found = _PICK[str(settings.get("pick", "last"))](subject(settings, sample))
-    if found is None:
+    number = _PICK[str(settings.get("pick", "last"))](subject(settings, sample))
+    if number is None:
         return verdict(False, "the text holds no such number")
-    passed, what = _compare(settings, found.value, sample)
-    spans = (found.span,) if shows_spans(settings) else ()
+    passed, what = _compare(settings, number.value, sample)
+    spans = (number.span,) if shows_spans(settings) else ()
     return verdict(passed, f"the number is {'' if passed else 'not '}{what}", spans=spans)
 
 
@@ -61,20 +61,20 @@ def _compare(settings: Settings, number: Decimal, sample: Sample) -> tuple[bool,
     kind = str(settings["operation"])
     if kind == "between":
         return _decimal(settings["min"]) <= number <= _decimal(settings["max"]), "within the range"
-    wanted = _wanted(settings["value"], sample)
+    expected = _wanted(settings["value"], sample)
     if kind in _ORDER:
-        return _ORDER[kind](number, wanted), f"{_WORDS[kind]} the value"
-    near = apart(number, wanted) <= _decimal(settings.get("tolerance", DEFAULT_TOLERANCE))
+        return _ORDER[kind](number, expected), f"{_WORDS[kind]} the value"
+    near = apart(number, expected) <= _decimal(settings.get("tolerance", DEFAULT_TOLERANCE))
     return near is (kind == "eq"), f"{_WORDS[kind]} the value"
 
 
 def _wanted(value: JSONValue, sample: Sample) -> Decimal:
     if not isinstance(value, str):
         return _decimal(value)
-    found = last_number(filled(value, sample))
-    if found is None:
+    number = last_number(filled(value, sample))
+    if number is None:
         raise CannotScore("missing_input", "What the check compares with holds no number in this sample.")
-    return found.value
+    return number.value
 
 
 def _decimal(value: JSONValue) -> Decimal:

@@ -92,8 +92,8 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     spans = find_spans(pattern, text, MAX_SPANS)
     passed = not spans if mode == "not" else bool(spans)
     because = "the pattern matches the text" if spans else "the pattern does not match the text"
-    shown = tuple((start, end) for start, end in spans if start < end) if shows_spans(settings) else ()
-    return verdict(passed, because, spans=shown, n_matches=len(spans))
+    visible_spans = tuple((start, end) for start, end in spans if start < end) if shows_spans(settings) else ()
+    return verdict(passed, because, spans=visible_spans, n_matches=len(spans))
 
 
 def is_found(pattern: str, text: str) -> bool:
@@ -108,8 +108,8 @@ def is_fullmatch(pattern: str, text: str) -> bool:
 
 def find_spans(pattern: str, text: str, most: int) -> list[Span]:
     """Find the places of a pattern from left to right, so many at most."""
-    found = _bounded(lambda compiled, text: [match.span() for match in _matches(compiled, text, most)], pattern, text)
-    return [(start, end) for start, end in found]
+    spans = _bounded(lambda compiled, text: [match.span() for match in _matches(compiled, text, most)], pattern, text)
+    return [(start, end) for start, end in spans]
 
 
 def count_matches(pattern: str, text: str, most: int) -> int:
@@ -142,12 +142,12 @@ def room_for_patterns() -> Iterator[None]:
 
 def accept_pattern(pattern: str) -> None:
     """Raise BadPattern for one that cannot be used, or that leaves no room for compiling the others of its profile."""
-    accepted = _accepted.get()
-    if accepted is not None and sum(accepted.values()) > MAX_PROGRAM:
+    accepted_patterns = _accepted.get()
+    if accepted_patterns is not None and sum(accepted_patterns.values()) > MAX_PROGRAM:
         raise BadPattern("is too large together with the other patterns: make their counted repetitions smaller")
     size = compile_pattern(pattern).programsize
-    if accepted is not None:
-        accepted[pattern] = size
+    if accepted_patterns is not None:
+        accepted_patterns[pattern] = size
 
 
 @lru_cache(maxsize=256)
@@ -179,8 +179,8 @@ def readable(text: str) -> str:
 def _sentence(pattern: str, exc: Exception) -> str:
     if _not_in_re2.search(pattern):
         return "needs lookaround or a backreference; RE2, which runs the patterns in bounded time, has none"
-    said = exc.args[0] if exc.args else b""
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    message = exc.args[0] if exc.args else b""
+    text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     return f"is not a pattern that RE2 takes: {text[:200]}"
 
 

@@ -49,12 +49,12 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     if operation == "length":
         return _length(settings, text)
     # Lazily, because each text can be longer than the sample.
-    wanted = (filled(template, sample) for _, template in _texts(settings, ""))
+    expected = (filled(template, sample) for _, template in _texts(settings, ""))
     ignore_case = settings.get("ignore_case") is True or operation == "ilike"
     if operation in ("eq", "ne"):
-        return _equal(text, next(wanted), operation, ignore_case=ignore_case)
+        return _equal(text, next(expected), operation, ignore_case=ignore_case)
     searched = Searched(text, ignore_case=ignore_case)
-    return _found(operation, searched, map(_not_empty, wanted), with_spans=shows_spans(settings))
+    return _found(operation, searched, map(_not_empty, expected), with_spans=shows_spans(settings))
 
 
 def _not_empty(wanted: str) -> str:
@@ -114,9 +114,9 @@ def _found(operation: str, text: Searched, wanted: Iterable[str], *, with_spans:
     because = f"the text holds {n_found} of the {len(places)} texts that are looked for"
     if len(places) == 1:
         because = f"the text {'contains' if n_found else 'does not contain'} what is looked for"
-    spans = tuple(sorted({span for found in places for span in found})) if with_spans else ()
-    found: list[int] = [index for index, spans_at in enumerate(places) if spans_at]
-    return verdict(passed, because, spans=spans, found=[*found])
+    spans = tuple(sorted({span for spans_at in places for span in spans_at})) if with_spans else ()
+    indexes: list[int] = [index for index, spans_at in enumerate(places) if spans_at]
+    return verdict(passed, because, spans=spans, found=[*indexes])
 
 
 def _equal(text: str, wanted: str, operation: str, *, ignore_case: bool) -> Outcome:
@@ -150,8 +150,8 @@ def _required(settings: Settings, name: str, pointer: str) -> Iterator[SettingsP
 def _texts(settings: Settings, pointer: str) -> list[tuple[str, str]]:
     if settings["operation"] in _SEVERAL:
         values = settings.get("values")
-        listed = values if isinstance(values, list) else []
-        return [(f"{pointer}/values/{index}", str(text)) for index, text in enumerate(listed)]
+        texts = values if isinstance(values, list) else []
+        return [(f"{pointer}/values/{index}", str(text)) for index, text in enumerate(texts)]
     value = settings.get("value")
     return [(f"{pointer}/value", value)] if isinstance(value, str) else []
 

@@ -135,8 +135,8 @@ class AnswerRelevance(Family):
             because = "The output asks back instead of answering."
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         brief = BRIEF if settings.get("rules") == ANSWERS else FIRST_BRIEF
-        found = measure_nearness(question, (output,))
-        return _scored(question, output, found, threshold, readable, brief=brief, explain=explain)
+        nearest = measure_nearness(question, (output,))
+        return _scored(question, output, nearest, threshold, readable, brief=brief, explain=explain)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -172,11 +172,11 @@ def _says_nothing(question: str, output: str) -> str | None:
 
 def _without_echo(output: str, question: str) -> str:
     """Remove sentences that repeat the question word for word: they are similar to it and contain no answer."""
-    asked = split_words(question)
-    if not asked or not set(asked).issubset(split_words(output)):
+    question_words = split_words(question)
+    if not question_words or not set(question_words).issubset(split_words(output)):
         return output
     sentences = (output[slice(*span)] for span in split_sentences(output))
-    return " ".join(sentence for sentence in sentences if split_words(sentence) != asked)
+    return " ".join(sentence for sentence in sentences if split_words(sentence) != question_words)
 
 
 def _declines(output: str) -> bool:
@@ -184,11 +184,11 @@ def _declines(output: str) -> bool:
 
     A contrast ("but ...") introduces an answer, unless that part also declines.
     """
-    found = [(span, find_refusal(output, span)) for span in split_sentences(output)]
-    refusals = [refusal for _, refusal in found if refusal is not None]
+    refusals_found = [(span, find_refusal(output, span)) for span in split_sentences(output)]
+    refusals = [refusal for _, refusal in refusals_found if refusal is not None]
     if not refusals or _turns(output, refusals[-1][1]):
         return False
-    others = (output[slice(*span)] for span, refusal in found if refusal is None)
+    others = (output[slice(*span)] for span, refusal in refusals_found if refusal is None)
     return sum(len(split_words(other)) for other in others) <= MAX_BESIDE_REFUSAL
 
 

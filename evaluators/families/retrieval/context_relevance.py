@@ -104,14 +104,14 @@ class ContextRelevance(Family):
         if because := _nothing_to_compare(question, contexts):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"n_windows": 0})
         readable = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
-        found = measure_nearness(question, contexts)
-        best = max(found.windows, key=_value)
+        nearest = measure_nearness(question, contexts)
+        best = max(nearest.windows, key=_value)
         value = _value(best)
         return Score(
             value=value,
             passed=value >= threshold,
             explanation=_explain(best, threshold) + readable.doubt if explain else None,
-            extra={**_extra(found, best, len(contexts)), **readable.extra},
+            extra={**_extra(nearest, best, len(contexts)), **readable.extra},
         )
 
     async def score_with(

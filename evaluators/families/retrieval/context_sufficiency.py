@@ -136,8 +136,8 @@ class ContextSufficiency(Family):
             return _nothing("There is no context with a word in it.", threshold, explain=explain)
         if with_gold:
             evidence = Evidence(contexts)
-            found = [_support(gold, question, contexts, evidence, settings) for gold in golds]
-            return _scored(max(found, key=lambda each: each.value), threshold, explain=explain)
+            supports = [_support(gold, question, contexts, evidence, settings) for gold in golds]
+            return _scored(max(supports, key=lambda each: each.value), threshold, explain=explain)
         if not has_words(question):
             return _nothing(
                 "The input asks nothing, and there is no gold answer to look for.", threshold, explain=explain
@@ -185,7 +185,7 @@ def _nothing(because: str, threshold: float, *, explain: bool) -> Score:
 
 def _scored(found: Sufficiency, threshold: float, readable: Readable = _NOT_ASKED, *, explain: bool) -> Score:
     passed = found.value >= threshold
-    shown: dict[str, JSONValue] = dict(found.parts)
+    extra: dict[str, JSONValue] = dict(found.parts)
     return Score(
         value=found.value,
         passed=passed,
@@ -194,5 +194,5 @@ def _scored(found: Sufficiency, threshold: float, readable: Readable = _NOT_ASKE
             if explain
             else None
         ),
-        extra={"basis": found.basis, **shown, **readable.extra},
+        extra={"basis": found.basis, **extra, **readable.extra},
     )

@@ -29,7 +29,7 @@ async def judged_by_criteria(
     attachments: Sequence[Attached] = (),
 ) -> Score:
     """Judge whether the data meet a task's criteria. Spans are the quotes in `output` of the checks that are unmet."""
-    asked = question(
+    judge_question = question(
         prompt_id,
         task=task,
         data=data,
@@ -39,7 +39,7 @@ async def judged_by_criteria(
         attachments=attachments,
     )
     read = _reader(scale, data, output, settings)
-    return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judged(gateway, judge_question, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
 def _reader(scale: Scale, data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
@@ -47,11 +47,11 @@ def _reader(scale: Scale, data: Data, output: str, settings: Settings) -> Callab
 
     def read(answer: Answer) -> Reading:
         checks = quoted.checks(answer.data, "checks")
-        value, label, stated = scale.read(answer.data, share_met(checks), answer.chances)
+        value, label, scale_value = scale.read(answer.data, share_met(checks), answer.chances)
         return Reading(
             value=value,
             reasoning=read_reasoning(answer.data),
-            extra={**stated, **checks_extra(checks)},
+            extra={**scale_value, **checks_extra(checks)},
             spans=spans_of(checks, met=False),
             label=label,
             is_weighed=answer.chances is not None,

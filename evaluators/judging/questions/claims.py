@@ -39,7 +39,7 @@ async def judge_claims(
     Spans are the passages of the output that are not supported, as far as the judge copied them right.
     """
     output, contexts = sample.output or "", sample.context_texts
-    asked = question(
+    judge_question = question(
         "hallucination/1",
         task=_TASK,
         data=[("USER INPUT", sample.input or ""), ("MODEL OUTPUT", output), ("RETRIEVED CONTEXT", contexts)],
@@ -47,7 +47,9 @@ async def judge_claims(
         max_output_tokens=answer_tokens(settings, 4_096),
     )
     read = _reader(output, contexts)
-    return await judged(gateway, asked, settings, read, threshold=threshold, scanned=(output,), explain=explain)
+    return await judged(
+        gateway, judge_question, settings, read, threshold=threshold, scanned=(output,), explain=explain
+    )
 
 
 def _reader(output: str, contexts: Sequence[str]) -> Callable[[Answer], Reading]:
@@ -58,9 +60,9 @@ def _reader(output: str, contexts: Sequence[str]) -> Callable[[Answer], Reading]
         supported = [read_truth(claim, "supported") for claim in claims]
         spans = [locate(read_text(claim, "passage"), output) for claim in claims]
         quotes = [read_text(claim, "quote") for claim in claims]
-        found = [quotable.holds(quote) for quote in quotes]
-        rows = [_row(*claim) for claim in zip(spans, supported, found, strict=True)]
-        quoted = [held for held, quote in zip(found, quotes, strict=True) if quote.strip()]
+        quotes_found = [quotable.holds(quote) for quote in quotes]
+        rows = [_row(*claim) for claim in zip(spans, supported, quotes_found, strict=True)]
+        quoted = [is_quoted for is_quoted, quote in zip(quotes_found, quotes, strict=True) if quote.strip()]
         wrong = {span for span, good in zip(spans, supported, strict=True) if span and not good}
         return Reading(
             value=_value(supported),

@@ -19,9 +19,9 @@ _list_mark = re.compile(r"\s*\(?\d+[.):](?:\s|$)")
 
 def sentences_to_decide(output: str, asked: str = "") -> list[Span]:
     """Return the sentences to decide; where none seems to claim anything, the judge decides about the whole."""
-    found = [span for span in claiming_sentences(output, asked) if any(map(str.isalnum, output[slice(*span)]))]
+    spans = [span for span in claiming_sentences(output, asked) if any(map(str.isalnum, output[slice(*span)]))]
     start = len(output) - len(output.lstrip())
-    return found or [(start, len(output.rstrip()))]
+    return spans or [(start, len(output.rstrip()))]
 
 
 def numbered(output: str, sentences: Sequence[Span]) -> list[str]:
@@ -44,19 +44,19 @@ def lacks(answer: Mapping[str, JSONValue], name: str, output: str, sentences: Se
         return f"`{name}` has no entry for the SENTENCES {_named(missing)}; every one of them must be decided."
     claiming = {number for number, entry in zip(numbers, entries, strict=True) if read_truth(entry, "is_claim")}
     texts = [output[slice(*span)] for span in sentences]
-    counted = {number for number, text in enumerate(texts, start=1) if _states_a_number(text)}
-    if excused := counted - claiming:
+    with_number = {number for number, text in enumerate(texts, start=1) if _states_a_number(text)}
+    if excused := with_number - claiming:
         return f"The SENTENCES {_named(excused)} state numbers, so each makes a claim; decide it."
     return None
 
 
 def _states_a_number(sentence: str) -> bool:
     marked = _list_mark.match(sentence)
-    said = sentence[marked.end() :] if marked else sentence
-    return _digit.search(said) is not None and not said.rstrip().endswith(("?", "\uff1f", ":", "\uff1a"))
+    text = sentence[marked.end() :] if marked else sentence
+    return _digit.search(text) is not None and not text.rstrip().endswith(("?", "\uff1f", ":", "\uff1a"))
 
 
 def _named(numbers: set[int]) -> str:
-    listed = sorted(numbers)
-    more = f" and {len(listed) - MAX_NAMED} more" if len(listed) > MAX_NAMED else ""
-    return ", ".join(map(str, listed[:MAX_NAMED])) + more
+    ordered = sorted(numbers)
+    suffix = f" and {len(ordered) - MAX_NAMED} more" if len(ordered) > MAX_NAMED else ""
+    return ", ".join(map(str, ordered[:MAX_NAMED])) + suffix

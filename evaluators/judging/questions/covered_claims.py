@@ -54,7 +54,7 @@ async def judge_covered_claims(
     """
     output, contexts = sample.output or "", sample.context_texts
     sentences = sentences_to_decide(output, sample.input or "")
-    asked = question(
+    judge_question = question(
         "hallucination/2",
         task=_TASK,
         data=[
@@ -68,7 +68,9 @@ async def judge_covered_claims(
         check=lambda answer: lacks(answer, "claims", output, sentences),
     )
     read = _reader(output, sentences, contexts, settings)
-    return await judged(gateway, asked, settings, read, threshold=threshold, scanned=(output,), explain=explain)
+    return await judged(
+        gateway, judge_question, settings, read, threshold=threshold, scanned=(output,), explain=explain
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,8 @@ class _Claim:
     def row(self) -> JSONValue:
         start, end = self.span
         overruled: dict[str, JSONValue] = {"overruled": True} if self.stated and not self.supported else {}
-        found = {"supported": self.supported, "quote_found": self.quote_found is True}
-        return {"start": start, "end": end, **found, **overruled}
+        row = {"supported": self.supported, "quote_found": self.quote_found is True}
+        return {"start": start, "end": end, **row, **overruled}
 
 
 def _reader(
@@ -122,13 +124,13 @@ def _claims(
     for entry in entries:
         if read_truth(entry, "is_claim"):
             number = int(read_number(entry, "sentence", low=1, high=len(sentences)))
-            quote, stated = read_text(entry, "quote"), read_truth(entry, "supported")
-            found = quotable.holds(quote) if quote.strip() else None
+            quote, is_supported = read_text(entry, "quote"), read_truth(entry, "supported")
+            is_quote_found = quotable.holds(quote) if quote.strip() else None
             span = _placed(read_text(entry, "passage"), output, sentences[number - 1])
-            yield _Claim(span, stated, found, stated and (found is True or not fails))
+            yield _Claim(span, is_supported, is_quote_found, is_supported and (is_quote_found is True or not fails))
 
 
 def _placed(passage: str, output: str, sentence: Span) -> Span:
     start = sentence[0]
-    found = locate(passage, output[slice(*sentence)])
-    return (start + found[0], start + found[1]) if found else sentence
+    place = locate(passage, output[slice(*sentence)])
+    return (start + place[0], start + place[1]) if place else sentence

@@ -42,8 +42,8 @@ class _Judged:
     chances: Mapping[str, float] | None
 
     def as_json(self, roles: Roles) -> JSONValue:
-        told: dict[str, JSONValue] = {"chances": dict(self.chances)} if self.chances else {}
-        return {"first": roles[0], "winner": self.winner, **told}
+        extra: dict[str, JSONValue] = {"chances": dict(self.chances)} if self.chances else {}
+        return {"first": roles[0], "winner": self.winner, **extra}
 
 
 async def judge_pair(
@@ -55,21 +55,21 @@ async def judge_pair(
     half, if the endpoint returns probabilities in both orders. The judge is not queried about identical or blank
     answers.
     """
-    if (decided := _undisputed(sample)) is not None:
-        return _unasked(*decided, threshold=threshold, explain=explain)
+    if (decision := _undisputed(sample)) is not None:
+        return _unasked(*decision, threshold=threshold, explain=explain)
     signs = _signs(sample, settings)
     if signs and fails_injection(settings):
         return failed_for_injection(signs, explain=explain)
     asker = Asker(gateway, settings)
     answers = await asker.ask_all([_question(sample, settings, criteria, roles) for roles in ORDERS])
-    judged = [_read(answer, roles) for answer, roles in zip(answers, ORDERS, strict=True)]
-    value, stated = _value(judged, settings)
+    judgements = [_read(answer, roles) for answer, roles in zip(answers, ORDERS, strict=True)]
+    value, outcome = _value(judgements, settings)
     return Score(
         value=value,
         passed=value >= threshold,
-        explanation=_because(judged) if explain else None,
-        text_output=_winner(judged),
-        extra={**stated, **injection_extra(signs), "judge": asker.usage()},
+        explanation=_because(judgements) if explain else None,
+        text_output=_winner(judgements),
+        extra={**outcome, **injection_extra(signs), "judge": asker.usage()},
     )
 
 
@@ -112,39 +112,39 @@ def _question(sample: Sample, settings: Settings, criteria: str, roles: Roles) -
 
 def _data(sample: Sample, roles: Roles) -> Data:
     texts = {OUTPUT: sample.output or "", BASELINE: sample.baseline_output or ""}
-    given: list[tuple[str, str | Sequence[str] | None]] = [
+    fields: list[tuple[str, str | Sequence[str] | None]] = [
         ("USER INPUT", sample.input),
         ("GOLD ANSWER", sample.gold_texts if len(sample.gold_texts) > 1 else sample.gold),
         ("RETRIEVED CONTEXT", None if sample.contexts is None else sample.context_texts),
         ("ANSWER A", texts[roles[0]]),
         ("ANSWER B", texts[roles[1]]),
     ]
-    return [(name, value) for name, value in given if value is not None]
+    return [(name, value) for name, value in fields if value is not None]
 
 
 def _read(answer: Answer, roles: Roles) -> _Judged:
-    named = {"A": roles[0], "B": roles[1], "tie": TIE}
-    said = read_text(answer.data, "winner")
-    if said not in named:
+    winners = {"A": roles[0], "B": roles[1], "tie": TIE}
+    winner = read_text(answer.data, "winner")
+    if winner not in winners:
         raise unreadable("winner")
-    chances = None if answer.chances is None else {named[name]: chance for name, chance in answer.chances.items()}
-    value = WORTH[named[said]] if chances is None else sum(WORTH[name] * chance for name, chance in chances.items())
-    return _Judged(named[said], value, read_reasoning(answer.data), chances)
+    chances = None if answer.chances is None else {winners[name]: chance for name, chance in answer.chances.items()}
+    value = WORTH[winners[winner]] if chances is None else sum(WORTH[name] * chance for name, chance in chances.items())
+    return _Judged(winners[winner], value, read_reasoning(answer.data), chances)
 
 
 def _value(judged: Sequence[_Judged], settings: Settings) -> tuple[float, dict[str, JSONValue]]:
     """Return the score and its `extra` fields. Probabilities are used only if both orders have them."""
     orders: list[JSONValue] = [judgement.as_json(roles) for judgement, roles in zip(judged, ORDERS, strict=True)]
-    stated: dict[str, JSONValue] = {
+    extra: dict[str, JSONValue] = {
         "winner": _winner(judged),
         "order_biased": judged[0].winner != judged[1].winner,
         "orders": orders,
     }
     if not is_weighed(settings):
-        return WORTH[_winner(judged)], stated
+        return WORTH[_winner(judged)], extra
     is_told = all(judgement.chances is not None for judgement in judged)
     value = sum(judgement.value for judgement in judged) / len(judged) if is_told else WORTH[_winner(judged)]
-    return value, {**stated, "score_source": "logprobs" if is_told else "answer"}
+    return value, {**extra, "score_source": "logprobs" if is_told else "answer"}
 
 
 def _winner(judged: Sequence[_Judged]) -> str:

@@ -48,8 +48,8 @@ async def find_personal_data(output: str, kinds: Sequence[str], settings: Settin
     passages occurs in the output, the judge is queried once more; after that, the result is `bad_output`, not a pass.
     """
     find = _finder(output)
-    asked = _question("personal-data/2", output, kinds, settings, lambda answer: _lacks(answer, find))
-    return _extracted(await gateway.ask(asked, settings), find)
+    judge_question = _question("personal-data/2", output, kinds, settings, lambda answer: _lacks(answer, find))
+    return _extracted(await gateway.ask(judge_question, settings), find)
 
 
 def _finder(output: str) -> Callable[[str], Iterator[Span]]:
@@ -85,12 +85,12 @@ def _question(prompt_id: str, output: str, kinds: Sequence[str], settings: Setti
 
 
 def _extracted(answer: Answer, find: Callable[[str], Iterator[Span]]) -> Extracted:
-    found: set[tuple[str, Span]] = set()
+    findings: set[tuple[str, Span]] = set()
     n_dropped = 0
     for entry in read_objects(answer.data, "entities"):
         # A one-letter quote occurs everywhere, and only the first MAX_FOUND findings are displayed.
         spans = list(islice(find(read_text(entry, "quote")), MAX_FOUND))
         n_dropped += not spans
-        found |= {(read_text(entry, "type"), span) for span in spans}
-    ordered = sorted(found, key=lambda each: (each[1], each[0]))[:MAX_FOUND]
-    return Extracted(tuple(ordered), n_dropped, usage_of([answer]))
+        findings |= {(read_text(entry, "type"), span) for span in spans}
+    sorted_findings = sorted(findings, key=lambda each: (each[1], each[0]))[:MAX_FOUND]
+    return Extracted(tuple(sorted_findings), n_dropped, usage_of([answer]))

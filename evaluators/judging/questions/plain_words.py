@@ -131,14 +131,14 @@ def _blank(settings: Settings, *, explain: bool) -> Score:
 
 def _data(sample: Sample, settings: Settings) -> Data:
     """Return the fields that were sent, under the names that criteria use; the system prompt only where it is named."""
-    named = criteria_fields(settings)
+    names = criteria_fields(settings)
     values = [
         (word, _shown(sample, field))
         for word, field in WORDS.items()
-        if field is not Field.SYSTEM_PROMPT or field in named
+        if field is not Field.SYSTEM_PROMPT or field in names
     ]
-    given = [(word, value) for word, value in values if value is not None]
-    return [*given, ("ATTACHMENTS", listed(sample.attachments))] if media_read(settings) else given
+    present = [(word, value) for word, value in values if value is not None]
+    return [*present, ("ATTACHMENTS", listed(sample.attachments))] if media_read(settings) else present
 
 
 def _shown(sample: Sample, field: Field) -> str | tuple[str, ...] | None:

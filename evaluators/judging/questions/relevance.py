@@ -107,12 +107,12 @@ async def judge_context_relevance(
     if signs and fails_injection(settings):
         return failed_for_injection(signs, explain=explain)
     asker = Asker(gateway, settings)
-    shown = {index: context for index, context in enumerate(contexts) if context.strip()}
+    nonempty = {index: context for index, context in enumerate(contexts) if context.strip()}
     with owing(asker.answers):
-        answers = await asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])
-        graded = [_grade(context, answer, settings) for context, answer in zip(shown.values(), answers, strict=True)]
+        answers = await asker.ask_all([_graded(sample.input or "", context, settings) for context in nonempty.values()])
+        graded = [_grade(context, answer, settings) for context, answer in zip(nonempty.values(), answers, strict=True)]
     grades = [grade.counted for grade in graded]
-    rows: list[JSONValue] = [grade.row(index) for index, grade in zip(shown, graded, strict=True)]
+    rows: list[JSONValue] = [grade.row(index) for index, grade in zip(nonempty, graded, strict=True)]
     best, helpful = max(grades, default=0.0), sum(grade >= 2 for grade in grades)
     value = best / HIGHEST_GRADE
     because = f"{helpful} of {len(contexts)} contexts help to answer the question; the best has grade {best:g} of 3."
@@ -156,6 +156,6 @@ class _Grade:
 def _grade(context: str, answer: Answer, settings: Settings) -> _Grade:
     """Read a grade; the profile can cap it at UNVERIFIED_AT_MOST if its quote is not in the context."""
     fails, quote = fails_unverified(settings), read_text(answer.data, "quote")
-    stated = read_number(answer.data, "grade", high=HIGHEST_GRADE)
-    found = Quotable([context], loosely=fails).holds(quote) if quote.strip() else None
-    return _Grade(stated, min(stated, UNVERIFIED_AT_MOST) if fails and found is False else stated, found)
+    grade = read_number(answer.data, "grade", high=HIGHEST_GRADE)
+    is_quote_found = Quotable([context], loosely=fails).holds(quote) if quote.strip() else None
+    return _Grade(grade, min(grade, UNVERIFIED_AT_MOST) if fails and is_quote_found is False else grade, is_quote_found)

@@ -41,16 +41,16 @@ async def judge_requirements(
     explain: bool,
 ) -> Score:
     """Score 1 when every requirement is met, else 0.3 times the share that is: no number of the judge's is in it."""
-    listed = [f"`{name}`: {meaning}" for name, meaning in requirements.items()]
-    asked = question(
+    lines = [f"`{name}`: {meaning}" for name, meaning in requirements.items()]
+    judge_question = question(
         prompt_id,
-        task="\n".join([task, _HOW, *listed]),
+        task="\n".join([task, _HOW, *lines]),
         data=data,
         schema=answer_schema({name: _VERDICT for name in requirements}),
         max_output_tokens=answer_tokens(settings, 1_024),
     )
     read = _reader(list(requirements), data, output, settings)
-    return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judged(gateway, judge_question, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
 def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
@@ -70,7 +70,7 @@ def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -
 
 
 def _check(name: str, answer: Answer, quoted: Quoted) -> Check:
-    found = answer.data.get(name)
-    if not isinstance(found, Mapping):
+    value = answer.data.get(name)
+    if not isinstance(value, Mapping):
         raise unreadable(name)
-    return quoted.check(name, found)
+    return quoted.check(name, value)

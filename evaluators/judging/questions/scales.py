@@ -72,8 +72,8 @@ class Scale:
         if self.labels:
             return Weighed("label", tuple(json.dumps(label, ensure_ascii=False)[1:-1] for label in self.labels))
         if self.levels:
-            written = tuple(dict.fromkeys(f"{level:g}" for level in self.levels))
-            return Weighed("score", written) if len(written) == len(self.levels) else None
+            labels = tuple(dict.fromkeys(f"{level:g}" for level in self.levels))
+            return Weighed("score", labels) if len(labels) == len(self.levels) else None
         return Weighed("passed", ("true", "false"))
 
     def task(self) -> str:
@@ -93,18 +93,22 @@ class Scale:
         A plain score is capped at the proportion of checks that are met, so that the number alone cannot contradict the
         checks.
         """
-        told: dict[str, JSONValue] = {"chances": dict(chances)} if chances else {}
+        extra: dict[str, JSONValue] = {"chances": dict(chances)} if chances else {}
         if self.labels:
             label = read_text(data, "label")
             if label not in self.labels:
                 raise unreadable("label")
             values = [_number(entry) for entry in self.labels.values()]
-            return _mean(values, chances, _number(self.labels[label])), label, {"label": label, **told}
+            return _mean(values, chances, _number(self.labels[label])), label, {"label": label, **extra}
         if not self.levels:
-            stated = self._stated(data, chances)
-            return min(stated, share_met), None, {"stated_score": stated, **told}
-        stated = read_number(data, "score", low=min(self.levels), high=max(self.levels))
-        return self._from_rubric(_mean([*self.levels], chances, stated)), None, {"rubric_score": stated, **told}
+            label_value = self._stated(data, chances)
+            return min(label_value, share_met), None, {"stated_score": label_value, **extra}
+        label_value = read_number(data, "score", low=min(self.levels), high=max(self.levels))
+        return (
+            self._from_rubric(_mean([*self.levels], chances, label_value)),
+            None,
+            {"rubric_score": label_value, **extra},
+        )
 
     def _stated(self, data: Mapping[str, JSONValue], chances: Mapping[str, float] | None) -> float:
         if not self._is_weighed:
@@ -134,8 +138,8 @@ def _is_one_to_five(scores: Sequence[float]) -> bool:
 
 
 def _entries(settings: Settings, name: str) -> list[Mapping[str, JSONValue]]:
-    found = settings.get(name)
-    return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
+    entries = settings.get(name)
+    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 
 
 def _mean(values: Sequence[float], chances: Mapping[str, float] | None, said: float) -> float:

@@ -72,7 +72,7 @@ def addresses_in(reading: PlainText) -> Iterator[Span]:
         unit = _UNIT_BEHIND.match(text, end)
         yield start, unit.end() if unit else end
     # Every match contains a number, and searching the complete text would take as long as all other kinds together.
-    for start, end in stretches([found.span() for found in _NUMBER.finditer(text)], _AROUND, _AROUND):
+    for start, end in stretches([match.span() for match in _NUMBER.finditer(text)], _AROUND, _AROUND):
         for pattern in (_UNIT, _POSTCODE, *_COUNTRIES):
-            for found in pattern.finditer(text, start, end):
-                yield found.span(found.lastindex or 0)
+            for match in pattern.finditer(text, start, end):
+                yield match.span(match.lastindex or 0)

@@ -101,7 +101,7 @@ class Announced:
     def __init__(self, label: re.Pattern[str], text: str, numbers: Sequence[Span]) -> None:
         self._text = text
         near = stretches(numbers, WITHIN, BEHIND + _LONGEST_LABEL)
-        spans = [found.span() for start, end in near for found in label.finditer(text, start, end)]
+        spans = [match.span() for start, end in near for match in label.finditer(text, start, end)]
         self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
 
     def near(self, start: int, end: int) -> bool:

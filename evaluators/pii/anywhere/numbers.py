@@ -42,11 +42,11 @@ _KOREAN = re.compile(r"(?<![A-Za-z0-9-])[0-9]{6}-[1-8][0-9]{6}(?![A-Za-z0-9-])")
 def cards_in(reading: PlainText) -> Iterator[Span]:
     """Yield what the earlier rules take for a card, and any number with a card's last digit that is called one."""
     yield from first.find_cards(reading.digits)
-    for found in _CARD_SHAPE.finditer(reading.digits):
-        start, end = found.span()
-        if _with_luhn(found) == (start, end) and not _is_other(reading, start):
+    for match in _CARD_SHAPE.finditer(reading.digits):
+        start, end = match.span()
+        if _with_luhn(match) == (start, end) and not _is_other(reading, start):
             yield start, end
-    proposed = [span for found in _LONG_NUMBER.finditer(reading.digits) if (span := _with_luhn(found))]
+    proposed = [span for match in _LONG_NUMBER.finditer(reading.digits) if (span := _with_luhn(match))]
     for start, end in _called(labels.CARD, proposed, reading):
         if not _is_other(reading, start):
             yield start, end
@@ -55,7 +55,7 @@ def cards_in(reading: PlainText) -> Iterator[Span]:
 def ssns_in(reading: PlainText) -> Iterator[Span]:
     """Yield social security numbers; one that is called so counts also where it was never issued."""
     yield from first.find_ssns(reading.digits)
-    proposed = [found.span() for found in _SSN.finditer(reading.digits) if len(set(found[0])) > 2]
+    proposed = [match.span() for match in _SSN.finditer(reading.digits) if len(set(match[0])) > 2]
     yield from _called(labels.SSN, proposed, reading)
 
 
@@ -68,12 +68,12 @@ def passports_in(reading: PlainText) -> Iterator[Span]:
 def identities_in(reading: PlainText) -> Iterator[Span]:
     """Yield national numbers: of China and Korea by their form and digits, others behind a word for them."""
     for pattern, is_one in _BY_FORM:
-        yield from (found.span() for found in pattern.finditer(reading.digits) if is_one(found[0]))
+        yield from (match.span() for match in pattern.finditer(reading.digits) if is_one(match[0]))
     for label in (labels.IDENTITY, labels.PASSPORT):
         for start, end in _after(label, _IDENTITY, reading):
-            written = reading.digits[start:end]
-            is_of_us = label is labels.PASSPORT and _US_PASSPORT.fullmatch(written)
-            if not is_of_us and not _DATE.match(written):
+            digits = reading.digits[start:end]
+            is_of_us = label is labels.PASSPORT and _US_PASSPORT.fullmatch(digits)
+            if not is_of_us and not _DATE.match(digits):
                 yield start, end
 
 
@@ -106,7 +106,7 @@ def _called(label: re.Pattern[str], spans: Sequence[Span], reading: PlainText) -
 
 def _after(label: re.Pattern[str], number: re.Pattern[str], reading: PlainText) -> Iterator[Span]:
     """Yield the numbers directly after a label, with at most a word or two in between."""
-    spans = [found.span() for found in number.finditer(reading.digits) if _n_digits(found[0]) >= _MIN_DIGITS]
+    spans = [match.span() for match in number.finditer(reading.digits) if _n_digits(match[0]) >= _MIN_DIGITS]
     announced = Announced(label, reading.labels, spans)
     for start, end in spans:
         behind = announced.end_before(start, _AFTER_LABEL)

@@ -31,7 +31,7 @@ def phones_in(reading: PlainText) -> Iterator[Span]:
     for start, end in find_first_phones(reading.digits):
         if not (reading.digits[start:end].isdigit() and _is_other(reading, start)):
             yield start, end
-    yield from (found.span() for found in _PARTED_CHINESE.finditer(reading.digits))
+    yield from (match.span() for match in _PARTED_CHINESE.finditer(reading.digits))
     yield from _mobiles(reading)
     yield from _announced(reading)
 
@@ -40,17 +40,17 @@ def _mobiles(reading: PlainText) -> Iterator[Span]:
     if reading.words.isascii():
         return
     for shape, script in _MOBILES:
-        for found in shape.finditer(reading.digits):
-            start, end = found.span()
+        for match in shape.finditer(reading.digits):
+            start, end = match.span()
             around = reading.words[max(start - _AROUND, 0) : end + _AROUND]
             if script.search(around) and not _is_other(reading, start):
                 yield start, end
 
 
 def _announced(reading: PlainText) -> Iterator[Span]:
-    candidates = [found for found in CANDIDATE.finditer(reading.digits) if may_be_phone(found[0])]
+    candidates = [match for match in CANDIDATE.finditer(reading.digits) if may_be_phone(match[0])]
     yield from _in_brackets(candidates)
-    spans = [found.span() for found in candidates]
+    spans = [match.span() for match in candidates]
     announced = [Announced(label, reading.labels, spans) for label in (WORDS, labels.PHONE)]
     for start, end in spans:
         if any(spans_near.near(start, end) for spans_near in announced) and not _is_other(reading, start):
@@ -59,10 +59,10 @@ def _announced(reading: PlainText) -> Iterator[Span]:
 
 def _in_brackets(candidates: Sequence[re.Match[str]]) -> Iterator[Span]:
     """Yield numbers with a country code whose plus follows a bracket: "(+44 20 7946 0018)"."""
-    bracketed = [found for found in candidates if found[0].startswith("(+")]
-    for found in bracketed[:MAX_LOOKUPS]:
-        if is_in_a_plan(re.sub("[()]", "", found[0]), ()):
-            yield found.start() + (")" not in found[0]), found.end()
+    bracketed = [match for match in candidates if match[0].startswith("(+")]
+    for match in bracketed[:MAX_LOOKUPS]:
+        if is_in_a_plan(re.sub("[()]", "", match[0]), ()):
+            yield match.start() + (")" not in match[0]), match.end()
 
 
 def _is_other(reading: PlainText, start: int) -> bool:

@@ -24,7 +24,7 @@ _SPELLED = re.compile(
 
 def emails_in(reading: PlainText) -> Iterator[Span]:
     """Yield addresses in Latin letters first; those in other scripts cannot be separated from the sentence."""
-    latin = [*first.find_emails(reading.digits), *(found.span() for found in _SPELLED.finditer(reading.digits))]
+    latin = [*first.find_emails(reading.digits), *(match.span() for match in _SPELLED.finditer(reading.digits))]
     yield from latin
     if not reading.words.isascii():
         for start, end in first.find_emails(reading.words):

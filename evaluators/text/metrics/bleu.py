@@ -29,18 +29,18 @@ def sentence_bleu(output: str, golds: Sequence[str]) -> Bleu:
     from sacrebleu.metrics.bleu import BLEU
 
     try:
-        found = BLEU(effective_order=True).sentence_score(output, list(golds))
+        result = BLEU(effective_order=True).sentence_score(output, list(golds))
     finally:
         _forget_texts()
-    if not found.sys_len and any(same_text(output, gold) for gold in golds):
+    if not result.sys_len and any(same_text(output, gold) for gold in golds):
         return Bleu(1.0, (1.0, 1.0, 1.0, 1.0), 1.0, 0, 0)
     return Bleu(
         # Rounding in the library can pass 100 by a hair.
-        score=min(max(found.score / 100, 0.0), 1.0),
-        precisions=tuple(precision / 100 for precision in found.precisions),
-        brevity_penalty=float(found.bp),
-        n_output=int(found.sys_len),
-        n_gold=int(found.ref_len),
+        score=min(max(result.score / 100, 0.0), 1.0),
+        precisions=tuple(precision / 100 for precision in result.precisions),
+        brevity_penalty=float(result.bp),
+        n_output=int(result.sys_len),
+        n_gold=int(result.ref_len),
     )
 
 

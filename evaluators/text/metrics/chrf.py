@@ -17,5 +17,5 @@ def sentence_chrf(output: str, golds: Sequence[str]) -> float:
         return 1.0
     from sacrebleu.metrics.chrf import CHRF
 
-    found = CHRF().sentence_score(output, list(golds))
-    return min(max(float(found.score) / 100, 0.0), 1.0)
+    result = CHRF().sentence_score(output, list(golds))
+    return min(max(float(result.score) / 100, 0.0), 1.0)

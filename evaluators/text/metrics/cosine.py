@@ -12,14 +12,15 @@ def embedding_cosines(output: str, golds: Sequence[str]) -> list[float]:
     """
     from evaluators.minilm import embed
 
-    found = {gold: 1.0 if gold == output else 0.0 for gold in golds}
-    compared = [gold for gold in found if gold != output and _says_something(gold)]
-    if compared and _says_something(output):
-        said, *wanted = embed([output, *compared])
-        found |= {
-            gold: min(max(float(said @ vector), -1.0), 1.0) for gold, vector in zip(compared, wanted, strict=True)
+    cosines = {gold: 1.0 if gold == output else 0.0 for gold in golds}
+    remaining = [gold for gold in cosines if gold != output and _says_something(gold)]
+    if remaining and _says_something(output):
+        output_vector, *gold_vectors = embed([output, *remaining])
+        cosines |= {
+            gold: min(max(float(output_vector @ vector), -1.0), 1.0)
+            for gold, vector in zip(remaining, gold_vectors, strict=True)
         }
-    return [found[gold] for gold in golds]
+    return [cosines[gold] for gold in golds]
 
 
 def _says_something(text: str) -> bool:

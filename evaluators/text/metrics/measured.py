@@ -43,35 +43,38 @@ def too_long(detail: str) -> CannotScore:
 
 
 def _bleu(output: str, golds: Golds) -> Measured:
-    found = sentence_bleu(output, golds)
+    bleu = sentence_bleu(output, golds)
     # Two decimals are what clients of this metric know from its published example; `extra` has the rest.
-    value = round(found.score, 2)
-    because = f"BLEU is {value:.2f} for {found.n_output} output tokens against {found.n_gold} gold tokens"
-    parts = asdict(found) | {"precisions": list(found.precisions)}
+    value = round(bleu.score, 2)
+    because = f"BLEU is {value:.2f} for {bleu.n_output} output tokens against {bleu.n_gold} gold tokens"
+    parts = asdict(bleu) | {"precisions": list(bleu.precisions)}
     return Measured(value, because, {"bleu": parts, **_references(golds)})
 
 
 def _rouge(metric: str) -> Callable[[str, Golds], Measured]:
     def measure(output: str, golds: Golds) -> Measured:
         tokenize = UnicodeTokenizer().tokenize
-        said, wanted = tokenize(output), [tokenize(gold) for gold in golds]
-        texts = list(zip(golds, wanted, strict=True))
-        found = {
-            name: [of(said, words) if said or words else wordless(output, gold) for gold, words in one_by_one(texts)]
+        output_tokens, gold_tokens = tokenize(output), [tokenize(gold) for gold in golds]
+        texts = list(zip(golds, gold_tokens, strict=True))
+        scores = {
+            name: [
+                of(output_tokens, words) if output_tokens or words else wordless(output, gold)
+                for gold, words in one_by_one(texts)
+            ]
             for name, of in _ROUGES.items()
         }
         # Each metric has its own nearest gold answer, as in rouge-score's `score_multi`.
-        nearest = {name: None if None in values else _best(values) for name, values in found.items()}
+        nearest = {name: None if None in values else _best(values) for name, values in scores.items()}
         index = nearest[metric]
         if index is None:
             raise too_long("ROUGE-L needs the product of output and gold words to stay under ten thousand million.")
-        chosen = found[metric][index]
+        best = scores[metric][index]
         extra: dict[str, JSONValue] = {
             name: None if nearest[name] is None else _parts(values[nearest[name] or 0])
-            for name, values in found.items()
+            for name, values in scores.items()
         }
-        extra |= {"n_output": len(said), "n_gold": len(wanted[index]), **_nearest(golds, index)}
-        return Measured(_f1(chosen), f"{_NAMES[metric]} F-measure is {_shares(chosen)}", extra)
+        extra |= {"n_output": len(output_tokens), "n_gold": len(gold_tokens[index]), **_nearest(golds, index)}
+        return Measured(_f1(best), f"{_NAMES[metric]} F-measure is {_shares(best)}", extra)
 
     return measure
 
@@ -94,10 +97,10 @@ def _squad_em(output: str, golds: Golds) -> Measured:
 
 
 def _squad_f1(output: str, golds: Golds) -> Measured:
-    found = [squad_f1(output, gold) for gold in one_by_one(golds)]
-    index = _best(found)
-    chosen = found[index]
-    return Measured(chosen.f1, f"SQuAD F1 is {_shares(chosen)}", {"squad_f1": _parts(chosen), **_nearest(golds, index)})
+    scores = [squad_f1(output, gold) for gold in one_by_one(golds)]
+    index = _best(scores)
+    best = scores[index]
+    return Measured(best.f1, f"SQuAD F1 is {_shares(best)}", {"squad_f1": _parts(best), **_nearest(golds, index)})
 
 
 def _chrf(output: str, golds: Golds) -> Measured:

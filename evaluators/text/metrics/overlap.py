@@ -62,22 +62,22 @@ def squad_exact(output: str, gold: str) -> float:
 
 def squad_f1(output: str, gold: str) -> Overlap:
     """Compare bags of words under SQuAD's normal form; two empty bags agree, one empty bag does not."""
-    said, wanted = squad_normalise(output).split(), squad_normalise(gold).split()
-    if not said and not wanted:
+    output_words, gold_words = squad_normalise(output).split(), squad_normalise(gold).split()
+    if not output_words and not gold_words:
         return ALL
-    return overlap(sum((Counter(said) & Counter(wanted)).values()), len(said), len(wanted))
+    return overlap(sum((Counter(output_words) & Counter(gold_words)).values()), len(output_words), len(gold_words))
 
 
 def rouge_n(output: list[str], gold: list[str], n: int) -> Overlap:
     """Score the n-grams that two token lists share, each as often as both have it."""
-    found = shared_ngrams(output, gold, n)
-    return overlap(found.n_common, found.n_output, found.n_gold)
+    counts = shared_ngrams(output, gold, n)
+    return overlap(counts.n_common, counts.n_output, counts.n_gold)
 
 
 def shared_ngrams(output: list[str], gold: list[str], n: int) -> Shared:
     """Count the n-grams of two token lists."""
-    said, wanted = _ngrams(output, n), _ngrams(gold, n)
-    return Shared(sum((said & wanted).values()), said.total(), wanted.total())
+    output_ngrams, gold_ngrams = _ngrams(output, n), _ngrams(gold, n)
+    return Shared(sum((output_ngrams & gold_ngrams).values()), output_ngrams.total(), gold_ngrams.total())
 
 
 def _ngrams(tokens: list[str], n: int) -> Counter[tuple[str, ...]]:
@@ -98,9 +98,9 @@ def lcs_length(left: list[str], right: list[str]) -> int:
     zero bits mark where the row steps up.
     """
     left, right, n_edges = _trim(left, right)
-    shared = set(left) & set(right)
-    left = [token for token in left if token in shared]
-    right = [token for token in right if token in shared]
+    common = set(left) & set(right)
+    left = [token for token in left if token in common]
+    right = [token for token in right if token in common]
     places = _positions(left)
     everything = (1 << len(left)) - 1
     row = everything

@@ -19,13 +19,13 @@ def in_scope(said: AnswerText, golds: Sequence[AnswerText], scope: str) -> list[
     """
     if scope == ANY:
         return list(range(len(golds)))
-    placed = [index for index, gold in enumerate(golds) if _has_place(gold, scope)]
-    for name, is_placed in (("output", _has_place(said, scope)), ("gold answers", bool(placed))):
+    indexes = [index for index, gold in enumerate(golds) if _has_place(gold, scope)]
+    for name, is_placed in (("output", _has_place(said, scope)), ("gold answers", bool(indexes))):
         if not is_placed:
             needed = "`document_id`" if scope == DOCUMENT else "`start` and `end`"
             raise CannotScore("missing_input", f"The answer scope {scope!r} needs {needed}, which the {name} lack.")
     same = _same_document if scope == DOCUMENT else _same_place
-    return [index for index in placed if same(said, golds[index])]
+    return [index for index in indexes if same(said, golds[index])]
 
 
 def _has_place(answer: AnswerText, scope: str) -> bool:

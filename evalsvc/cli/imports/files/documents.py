@@ -46,12 +46,12 @@ class JsonCursor:
 
     def take(self, *expected: str) -> str:
         """Step over the next character, which must be one of these."""
-        found = self.peek()
-        if found not in expected or not found:
-            wanted = " or ".join(map(repr, expected))
-            raise NotJson(self.line, f"{wanted} is expected, and {repr(found) if found else 'the end'} is found.")
+        char = self.peek()
+        if char not in expected or not char:
+            options = " or ".join(map(repr, expected))
+            raise NotJson(self.line, f"{options} is expected, and {repr(char) if char else 'the end'} is found.")
         self._forward(self._at + 1)
-        return found
+        return char
 
     def value(self) -> object:
         """Read the next value whole."""

@@ -88,32 +88,34 @@ def send_all(intake: Intake, wish: Wish, report: Report, target: Transport) -> N
     # Datasets are all or nothing and written first: a key without write access fails before anything is stored.
     datasets = _send_datasets(staging, target)
     with report.progress("scores sent", staging.count("scores")) as advance:
-        n_kept, refused = _send_scores(intake, target, advance)
-    result = {**told(intake, wish), "kept": n_kept, "refused_by_service": refused, "datasets": datasets}
+        n_kept, refusals = _send_scores(intake, target, advance)
+    result = {**told(intake, wish), "kept": n_kept, "refused_by_service": refusals, "datasets": datasets}
     report.finish(result, [*_lines(intake, wish), *_kept_lines(n_kept, datasets)])
-    if refused:
-        lines = [f"  {refusal['file']}, line {refusal['line']}: {refusal['reason']}" for refusal in refused[:MOST_TOLD]]
-        raise Incomplete("\n".join([f"The service refused {len(refused)} scores, and keeps the others:", *lines]))
+    if refusals:
+        lines = [
+            f"  {refusal['file']}, line {refusal['line']}: {refusal['reason']}" for refusal in refusals[:MOST_TOLD]
+        ]
+        raise Incomplete("\n".join([f"The service refused {len(refusals)} scores, and keeps the others:", *lines]))
 
 
 def _send_datasets(staging: Staging, target: Transport) -> list[dict[str, object]]:
-    made: list[dict[str, object]] = []
+    datasets: list[dict[str, object]] = []
     for name, _ in staging.datasets():
         try:
-            made.append(send_dataset(target, name, staging))
+            datasets.append(send_dataset(target, name, staging))
         except InvalidError as exc:
-            raise (Incomplete if made else Refused)(f"The service refuses the dataset {name!r}: {exc}") from exc
-    return made
+            raise (Incomplete if datasets else Refused)(f"The service refuses the dataset {name!r}: {exc}") from exc
+    return datasets
 
 
 def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[int, list[dict[str, object]]]:
     """Send the scores, some at a time, so that neither they nor the answers are in memory together."""
-    n_kept, refused = 0, []
+    n_kept, refusals = 0, []
     for portion in _portions(intake.staging):
-        sent = send_rows(target, portion, advance=advance)
-        n_kept += len(sent.kept)
-        refused += [_refused(intake, dict(row), reason) for row, reason in sent.refused]
-    return n_kept, refused
+        result = send_rows(target, portion, advance=advance)
+        n_kept += len(result.kept)
+        refusals += [_refused(intake, dict(row), reason) for row, reason in result.refused]
+    return n_kept, refusals
 
 
 def _portions(staging: Staging) -> Iterator[list[JsonRow]]:

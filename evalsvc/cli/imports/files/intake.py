@@ -85,15 +85,15 @@ class Intake:
         shape: FileShape | None = None
         n_rows = 0
         self.memory = {}
-        for found in read_file_records(path):
+        for record in read_file_records(path):
             n_rows += 1
             advance(1)
-            if isinstance(found, Fault):
-                self.refuse(found)
+            if isinstance(record, Fault):
+                self.refuse(record)
                 continue
-            if shape is None and (shape := self._shape(found)) is None:
+            if shape is None and (shape := self._shape(record)) is None:
                 break
-            self._take(shape, found)
+            self._take(shape, record)
         if shape is None and not self.n_faults:
             self.refuse(Fault(Place(str(path), 1), "", "The file has no records.", is_fatal=True))
         self.files.append({"file": str(path), "shape": shape.name if shape else None, "rows": n_rows})
@@ -104,9 +104,9 @@ class Intake:
         shape = next((shape for shape in self.source.shapes if shape.fits(record)), None)
         if shape is None:
             names = ", ".join(shape.name for shape in self.source.shapes)
-            found = ", ".join(list(record.values)[:12]) or "none"
-            known = f"This is no file of {self.source.title} that is known."
-            reason = f"{known} Expected are {names}; the fields that are found are {found}."
+            field_names = ", ".join(list(record.values)[:12]) or "none"
+            problem = f"This is no file of {self.source.title} that is known."
+            reason = f"{problem} Expected are {names}; the fields that are found are {field_names}."
             self.refuse(Fault(record.place, "", reason, is_fatal=True))
         return shape
 
@@ -189,7 +189,7 @@ class Intake:
 
     def check_rows(self, advance: Callable[[int], None]) -> None:
         """Check each row as it will be sent, with its texts; broken ones are taken out of the staging."""
-        broken: list[str] = []
+        invalid_keys: list[str] = []
         for staged in self.staging.rows():
             advance(1)
             try:
@@ -197,8 +197,8 @@ class Intake:
             except Broken as exc:
                 place = (staged.text_place if exc.field in TEXTS else None) or staged.place
                 self.refuse(Fault(place, self._spelled(exc.field, {}), exc.reason))
-                broken.append(str(staged.row["log_id"]))
-        for key in broken:
+                invalid_keys.append(str(staged.row["log_id"]))
+        for key in invalid_keys:
             self.staging.leave_out(key)
 
     def read_all(self, paths: Iterable[Path], advance: Callable[[int], None]) -> None:

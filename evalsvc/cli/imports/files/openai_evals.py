@@ -166,13 +166,15 @@ def _messages(messages: object) -> str | None:
 def take_sample(record: FileRecord, intake: Intake) -> None:
     """Take a sample of an eval in, as an example of a dataset."""
     values = record.values
-    rest = {name: value for name, value in values.items() if name not in ("id", "input", "messages", "item", "ideal")}
+    metadata = {
+        name: value for name, value in values.items() if name not in ("id", "input", "messages", "item", "ideal")
+    }
     item = read_object(values, "item") or None
     example = {
         "id": field_text(values, "id"),
         "input": pick(values, "input", "messages")[1] or item,
         "expected": pick(values, "ideal")[1],
-        "metadata": rest,
+        "metadata": metadata,
     }
     intake.add_example(None, example, record)
 

@@ -93,18 +93,18 @@ def take_span(record: FileRecord, intake: Intake) -> None:
     intake.add_texts(f"span:{id}", texts, record)
     place = {"span_id": id, "trace_id": field_text(values, *TRACE)}
     for name, parts in _beside(values).items():
-        said = {**parts, **place, "start_time": values.get("start_time")}
-        _add(said, FoundScore(key=f"{id}:{name}", evaluator=name, metadata=place), record, intake)
+        annotation = {**parts, **place, "start_time": values.get("start_time")}
+        _add(annotation, FoundScore(key=f"{id}:{name}", evaluator=name, metadata=place), record, intake)
 
 
 def _beside(values: Values) -> dict[str, dict[str, object]]:
     """Return the evaluations in columns such as `eval.Toxicity.score`, by name."""
-    found: dict[str, dict[str, object]] = {}
+    evaluations: dict[str, dict[str, object]] = {}
     for column, value in values.items():
         if match := _wide.fullmatch(column):
             name = match["span"] or match["run"]
-            found.setdefault(name, {})[re.split(r"[._]", column)[-1]] = value
-    return found
+            evaluations.setdefault(name, {})[re.split(r"[._]", column)[-1]] = value
+    return evaluations
 
 
 def _attribute(values: Values, path: str) -> object:
@@ -115,10 +115,10 @@ def _attribute(values: Values, path: str) -> object:
     attributes = read_object(values, "attributes")
     if path in attributes:
         return attributes[path]
-    found: object = attributes
+    value: object = attributes
     for part in path.split("."):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def _documents(values: Values) -> Iterator[str]:
@@ -175,9 +175,9 @@ def take_run(record: FileRecord, intake: Intake) -> None:
 
 def _annotations(values: Values) -> list[Values]:
     """Return the annotations of a run: a list in JSON, columns such as `annotation_exact_score` in CSV."""
-    listed = values.get("annotations")
-    if isinstance(listed, list):
-        return [annotation for annotation in listed if isinstance(annotation, dict)]
+    run_annotations = values.get("annotations")
+    if isinstance(run_annotations, list):
+        return [annotation for annotation in run_annotations if isinstance(annotation, dict)]
     return [
         {
             "name": name,
@@ -209,9 +209,9 @@ def take_example(record: FileRecord, intake: Intake) -> None:
 
 def _part(values: Values, name: str) -> object:
     """Return a part of an example: an object in JSON, columns such as `input.question` in CSV."""
-    whole = values.get(name)
-    if whole is not None and whole != "":
-        return parse_if_json(whole) if isinstance(whole, str) else whole or None
+    document = values.get(name)
+    if document is not None and document != "":
+        return parse_if_json(document) if isinstance(document, str) else document or None
     start = f"{name}."
     return {
         column.removeprefix(start): parse_if_json(value) if isinstance(value, str) else value

@@ -82,8 +82,8 @@ class Staging:
 
     def _same(self, table: str, key: tuple[str, ...], body: str) -> bool:
         """Return False for a repeated record; raise Broken for another one of the same id."""
-        found, file, line = self._db.execute(SAME[table], key).fetchone()
-        if found != body:
+        stored_body, file, line = self._db.execute(SAME[table], key).fetchone()
+        if stored_body != body:
             id = key[-1] if table == "examples" else key[0].partition(":")[2]
             raise Broken("id", f"{Place(file, line)} has the same id {id!r}, and other contents.")
         return False
@@ -98,9 +98,9 @@ class Staging:
 
     def _texts(self, refs: Sequence[str]) -> tuple[str, Place | None]:
         for key in refs:
-            found = self._db.execute("SELECT body, file, line FROM texts WHERE key = ?", (key,)).fetchone()
-            if found:
-                return found[0], Place(*found[1:])
+            row = self._db.execute("SELECT body, file, line FROM texts WHERE key = ?", (key,)).fetchone()
+            if row:
+                return row[0], Place(*row[1:])
         return "{}", None
 
     def place_of(self, key: str) -> Place:

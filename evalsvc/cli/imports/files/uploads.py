@@ -46,13 +46,13 @@ def _add_version(target: Transport, name: str, id: str, file: IO[bytes]) -> dict
 
 def find_dataset(target: Transport, name: str) -> str | None:
     """Return the id of the account's dataset of a name, in the spelling in which the service compares names."""
-    wanted = unicodedata.normalize("NFC", name)
+    normalized_name = unicodedata.normalize("NFC", name)
     offset = 0
     while True:
         rows = target.get("/v1/datasets", {"limit": PAGE, "offset": offset})["datasets"]
         if not isinstance(rows, list) or not rows:
             return None
         for row in rows:
-            if isinstance(row, dict) and row["name"] == wanted:
+            if isinstance(row, dict) and row["name"] == normalized_name:
                 return str(row["id"])
         offset += PAGE

@@ -95,8 +95,12 @@ def _bring_all(
 
 
 def _left_of(all_of: Stretch, bookmark: Bookmark, *, again: bool) -> Stretch:
-    done = bookmark.done_until
-    return all_of if again or done is None or not all_of.start < done < all_of.end else Stretch(done, all_of.end)
+    done_until = bookmark.done_until
+    return (
+        all_of
+        if again or done_until is None or not all_of.start < done_until < all_of.end
+        else Stretch(done_until, all_of.end)
+    )
 
 
 def _bring_rows(
@@ -108,12 +112,12 @@ def _bring_rows(
     labels = None if is_dry else Labels(target, outcome, criteria)
     with old.report.progress("evaluations and labels") as advance:
         for stretch, rows in read_whole_stretches(old.evaluations, left):
-            made, said = split_labels(rows)
-            outcome.found["evaluations"] += len(made)
-            outcome.found["labels"] += len(said)
+            evaluation_rows, label_rows = split_labels(rows)
+            outcome.found["evaluations"] += len(evaluation_rows)
+            outcome.found["labels"] += len(label_rows)
             if labels is not None:
-                if made:
-                    evaluations.bring(stretch, made)
-                labels.bring(said)
+                if evaluation_rows:
+                    evaluations.bring(stretch, evaluation_rows)
+                labels.bring(label_rows)
                 bookmark.move(stretch.end)
             advance(len(rows))

@@ -37,17 +37,17 @@ class Evaluations:
 
     def bring(self, stretch: Stretch, rows: Sequence[JsonObject]) -> None:
         """Store the evaluations of a time range that are missing here."""
-        here = {origin: row for row in kept_here(self._target, stretch) if (origin := old_id_of(row))}
-        missing = [row for row in rows if str(row["id"]) not in here and self._has_verdict(row)]
+        existing_rows = {origin: row for row in kept_here(self._target, stretch) if (origin := old_id_of(row))}
+        missing = [row for row in rows if str(row["id"]) not in existing_rows and self._has_verdict(row)]
         texts = self._old.texts(sorted({str(row["log_id"]) for row in missing if row.get("log_id")}))
-        sent = send_rows(
+        result = send_rows(
             self._target, [build_result_row(row, self._places, texts.get(str(row.get("log_id")))) for row in missing]
         )
-        for row, reason in sent.refused:
+        for row, reason in result.refused:
             self._outcome.leave_out("evaluation", _old_id(row), reason)
-        self._outcome.kept["evaluations"] += len(sent.kept)
-        self._outcome.there["evaluations"] += sum(str(row["id"]) in here for row in rows)
-        self._mark(rows, {_old_id(row): id for row, id in sent.kept}, here)
+        self._outcome.kept["evaluations"] += len(result.kept)
+        self._outcome.there["evaluations"] += sum(str(row["id"]) in existing_rows for row in rows)
+        self._mark(rows, {_old_id(row): id for row, id in result.kept}, existing_rows)
 
     def _has_verdict(self, row: JsonObject) -> bool:
         if any(row.get(name) is not None for name in ("score", "pass", "text_output")) and row.get("evaluator_id"):
@@ -61,10 +61,16 @@ class Evaluations:
         """Copy feedback on verdicts, unless feedback exists here."""
         for row in rows:
             id = str(row["id"])
-            there = here.get(id)
-            if row.get("feedback") and not (there and there.get("feedback")) and (id in new or there):
-                kept = new.get(id) or str(cast(JsonObject, there)["id"])
-                self._target.post(f"/v1/evaluation-results/{kept}/evaluation-feedback", {"feedback": row["feedback"]})
+            existing_row = here.get(id)
+            if (
+                row.get("feedback")
+                and not (existing_row and existing_row.get("feedback"))
+                and (id in new or existing_row)
+            ):
+                result_id = new.get(id) or str(cast(JsonObject, existing_row)["id"])
+                self._target.post(
+                    f"/v1/evaluation-results/{result_id}/evaluation-feedback", {"feedback": row["feedback"]}
+                )
 
 
 def kept_here(target: Transport, stretch: Stretch, kind: str = "client_evaluation") -> list[JsonObject]:
@@ -74,26 +80,26 @@ def kept_here(target: Transport, stretch: Stretch, kind: str = "client_evaluatio
         {"field": "created_at", "operation": "lt", "value": stretch.end.isoformat()},
         {"field": "evaluation_type", "operation": "eq", "value": kind},
     ]
-    found: list[JsonObject] = []
+    rows: list[JsonObject] = []
     cursor: JsonValue = None
     while True:
         page = target.post("/v1/evaluations/search", {"filters": filters, "limit": 1000, "cursor": cursor})
-        found += cast("list[JsonObject]", page["evaluations"])
+        rows += cast("list[JsonObject]", page["evaluations"])
         cursor = page.get("next_cursor")
         if not cursor:
-            return found
+            return rows
 
 
 def build_result_row(row: JsonObject, places: Places, texts: JsonObject | None) -> JsonRow:
     """Return an old evaluation as a row of `POST /v1/evaluation-results/batch`."""
-    kept: dict[str, object] = {name: row[name] for name in SAME if row.get(name) is not None}
-    told = row.get("metadata")
+    new_row: dict[str, object] = {name: row[name] for name in SAME if row.get(name) is not None}
+    metadata = row.get("metadata")
     only = {name: row[name] for name in ONLY_THERE if row.get(name) is not None}
-    kept["evaluation_metadata"] = {**(told if isinstance(told, dict) else {}), ORIGIN: only}
+    new_row["evaluation_metadata"] = {**(metadata if isinstance(metadata, dict) else {}), ORIGIN: only}
     if row.get("score") is not None:
-        kept["score_raw"] = row["score"]
-    kept["log_id"] = row.get("log_id") or f"{ORIGIN}:{row['id']}"
-    return kept | _place(row, places) | _texts(texts or {})
+        new_row["score_raw"] = row["score"]
+    new_row["log_id"] = row.get("log_id") or f"{ORIGIN}:{row['id']}"
+    return new_row | _place(row, places) | _texts(texts or {})
 
 
 def _place(row: JsonObject, places: Places) -> dict[str, object]:
@@ -108,13 +114,13 @@ def _place(row: JsonObject, places: Places) -> dict[str, object]:
 
 def _texts(body: JsonObject) -> dict[str, object]:
     """Return what was judged, from the body of a log as either generation of Patronus' SDK writes it."""
-    found: dict[str, object] = {}
+    texts: dict[str, object] = {}
     for new, old in zip(TEXTS, OLDER_TEXTS, strict=True):
         name = f"evaluated_model_{old}"
         value = body.get(new) if body.get(new) is not None else body.get(name)
         if value is not None:
-            found[name] = _passages(value) if old == "retrieved_context" else _text(value)
-    return found
+            texts[name] = _passages(value) if old == "retrieved_context" else _text(value)
+    return texts
 
 
 def _passages(value: JsonValue) -> list[str]:

@@ -37,8 +37,8 @@ class Labels:
             self._keep(row, criteria, of)
 
     def _keep(self, row: JsonObject, criteria: JsonObject, of: tuple[str, str]) -> None:
-        said = (str(criteria["id"]), *of)
-        if said in self._here:
+        key = (str(criteria["id"]), *of)
+        if key in self._here:
             self._outcome.there["labels"] += 1
             return
         try:
@@ -46,7 +46,7 @@ class Labels:
         except InvalidError as exc:
             self._outcome.leave_out("label", row["id"], str(exc))
             return
-        self._here.add(said)
+        self._here.add(key)
         self._outcome.kept["labels"] += 1
 
 

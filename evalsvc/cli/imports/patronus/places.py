@@ -32,27 +32,27 @@ def bring_places(old: OldService, target: Transport, outcome: ImportOutcome, *, 
     if is_dry:
         outcome.found["experiments"] += sum(1 for _ in old.listed("/v1/experiments", "experiments"))
         return Places(names, {}, {})
-    here = {str(row["name"]) for row in _all_here(target, "/v1/projects", "projects")}
+    existing_names = {str(row["name"]) for row in _all_here(target, "/v1/projects", "projects")}
     projects = {}
     # Lists have the newest first; the oldest is made first.
     for id, name in reversed(names.items()):
         projects[id] = str(target.post("/v1/projects", {"name": name})["id"])
-        outcome.there["projects"] += name in here
-        outcome.kept["projects"] += name not in here
+        outcome.there["projects"] += name in existing_names
+        outcome.kept["projects"] += name not in existing_names
     return Places(names, projects, _experiments(old, target, outcome, projects))
 
 
 def _experiments(
     old: OldService, target: Transport, outcome: ImportOutcome, projects: Mapping[str, str]
 ) -> dict[str, str]:
-    here = {old_id_of(row): str(row["id"]) for row in _all_here(target, "/v1/experiments", "experiments")}
+    existing_ids = {old_id_of(row): str(row["id"]) for row in _all_here(target, "/v1/experiments", "experiments")}
     rows = sorted(old.listed("/v1/experiments", "experiments"), key=in_order)
     outcome.found["experiments"] += len(rows)
-    found: dict[str, str] = {}
+    imported_ids: dict[str, str] = {}
     for row in rows:
         id = str(row["id"])
-        if id in here:
-            found[id] = here[id]
+        if id in existing_ids:
+            imported_ids[id] = existing_ids[id]
             outcome.there["experiments"] += 1
             continue
         try:
@@ -60,15 +60,15 @@ def _experiments(
         except InvalidError as exc:
             outcome.leave_out("experiment", id, str(exc))
             continue
-        found[id] = str(cast(JsonObject, answer["experiment"])["id"])
+        imported_ids[id] = str(cast(JsonObject, answer["experiment"])["id"])
         outcome.kept["experiments"] += 1
-    return found
+    return imported_ids
 
 
 def _experiment_body(row: JsonObject, projects: Mapping[str, str]) -> dict[str, object]:
-    told = row.get("metadata")
+    old_metadata = row.get("metadata")
     metadata = {
-        **(told if isinstance(told, dict) else {}),
+        **(old_metadata if isinstance(old_metadata, dict) else {}),
         ORIGIN: {"id": str(row["id"]), "created_at": row.get("created_at")},
     }
     body: dict[str, object] = {"name": row["name"], "tags": row.get("tags") or {}, "metadata": metadata}
@@ -85,9 +85,9 @@ def old_id_of(row: JsonObject) -> str | None:
 
 def _all_here(target: Transport, path: str, key: str) -> list[JsonObject]:
     """Return all rows of a list of this service."""
-    found: list[JsonObject] = []
+    all_rows: list[JsonObject] = []
     while True:
-        rows = cast("list[JsonObject]", target.get(path, {"limit": 1000, "offset": len(found)})[key])
-        found += rows
+        rows = cast("list[JsonObject]", target.get(path, {"limit": 1000, "offset": len(all_rows)})[key])
+        all_rows += rows
         if len(rows) < 1000:
-            return found
+            return all_rows

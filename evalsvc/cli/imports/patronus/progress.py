@@ -33,8 +33,8 @@ class Bookmark:
 def open_bookmark(path: Path) -> Bookmark:
     """Read the bookmark of a file; a file that is not there, or no bookmark, is one at the beginning."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))["done_until"]
-        return Bookmark(path, datetime.fromisoformat(said))
+        done_until = json.loads(path.read_text(encoding="utf-8"))["done_until"]
+        return Bookmark(path, datetime.fromisoformat(done_until))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return Bookmark(path)
 

@@ -21,18 +21,18 @@ def count_both_sides(
     old: OldService, target: Transport, all_of: Stretch, criteria: Mapping[str, JsonObject], advance: Advance
 ) -> list[dict[str, object]]:
     """Return where both sides differ: one entry for each evaluator and criteria with another number here than there."""
-    there, here = Counts(), Counts()
+    old_counts, new_counts = Counts(), Counts()
     names = {id: str(criterion["id"]) for id, criterion in criteria.items()}
     ours = set(names.values())
     for stretch, rows in read_whole_stretches(old.evaluations, all_of):
-        there.update(_old_key(row, names) for row in rows)
-        here.update(_key(row) for row in kept_here(target, stretch) if old_id_of(row))
+        old_counts.update(_old_key(row, names) for row in rows)
+        new_counts.update(_key(row) for row in kept_here(target, stretch) if old_id_of(row))
         labels = kept_here(target, stretch, ANNOTATION)
-        here.update(
+        new_counts.update(
             (ANNOTATION, str(row["annotation_criteria_id"])) for row in labels if row["annotation_criteria_id"] in ours
         )
         advance(len(rows))
-    return _differences(there, here)
+    return _differences(old_counts, new_counts)
 
 
 def _differences(there: Counts, here: Counts) -> list[dict[str, object]]:
@@ -56,6 +56,6 @@ def _key(row: JsonObject) -> tuple[str, str]:
 
 def split_labels(rows: Sequence[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
     """Return the evaluations of evaluators, and those of people."""
-    made = [row for row in rows if row.get("evaluation_type") != ANNOTATION]
-    said = [row for row in rows if row.get("evaluation_type") == ANNOTATION]
-    return made, said
+    evaluations = [row for row in rows if row.get("evaluation_type") != ANNOTATION]
+    labels = [row for row in rows if row.get("evaluation_type") == ANNOTATION]
+    return evaluations, labels

@@ -20,7 +20,7 @@ def bring_datasets(old: OldService, target: Transport, outcome: ImportOutcome, *
     outcome.found["datasets"] += len(theirs)
     if is_dry:
         return
-    here = {
+    existing_ids = {
         str(row["name"]): str(row["id"])
         for row in OldService(target, old.report, patience_seconds=0).listed(DATASETS, "datasets")
     }
@@ -30,7 +30,7 @@ def bring_datasets(old: OldService, target: Transport, outcome: ImportOutcome, *
             outcome.leave_out("dataset", dataset["id"], "it has no rows")
             continue
         try:
-            is_new = _upload(target, dataset, rows, here.get(str(dataset["name"])))
+            is_new = _upload(target, dataset, rows, existing_ids.get(str(dataset["name"])))
         except InvalidError as exc:
             outcome.leave_out("dataset", dataset["id"], str(exc))
             continue

@@ -26,24 +26,24 @@ def bring_criteria(old: OldService, target: Transport, outcome: ImportOutcome, *
     outcome.found["criteria revisions"] += sum(map(len, theirs.values()))
     if is_dry:
         return
-    here = _revisions(OldService(target, old.report, patience_seconds=0))
+    existing = _revisions(OldService(target, old.report, patience_seconds=0))
     for name, revisions in theirs.items():
         try:
-            _bring_revisions(target, outcome, revisions, here.get(name, []))
+            _bring_revisions(target, outcome, revisions, existing.get(name, []))
         except InvalidError as exc:
             outcome.leave_out("criteria", name, str(exc))
 
 
 def _revisions(service: OldService) -> dict[str, list[JsonObject]]:
     """Return the revisions of each criteria of the account's own, the oldest criteria and revision first."""
-    found: dict[str, list[JsonObject]] = defaultdict(list)
+    revisions_by_name: dict[str, list[JsonObject]] = defaultdict(list)
     for enabled in (True, False):
         for row in service.listed(CRITERIA, "evaluator_criteria", {"is_patronus_managed": False, "enabled": enabled}):
             if not row.get("is_patronus_managed"):
-                found[str(row["name"])].append(row)
-    for revisions in found.values():
+                revisions_by_name[str(row["name"])].append(row)
+    for revisions in revisions_by_name.values():
         revisions.sort(key=lambda row: int(str(row["revision"])))
-    return dict(sorted(found.items(), key=lambda item: str(item[1][0].get("created_at"))))
+    return dict(sorted(revisions_by_name.items(), key=lambda item: str(item[1][0].get("created_at"))))
 
 
 def _bring_revisions(
@@ -85,21 +85,23 @@ def bring_annotation_criteria(
     if is_dry:
         return {}
     reader = OldService(target, old.report, patience_seconds=0)
-    here = {(row["project_id"], row["name"]): row for row in reader.listed(ANNOTATION_CRITERIA, "annotation_criteria")}
-    found: dict[str, JsonObject] = {}
+    existing = {
+        (row["project_id"], row["name"]): row for row in reader.listed(ANNOTATION_CRITERIA, "annotation_criteria")
+    }
+    criteria_by_old_id: dict[str, JsonObject] = {}
     # Lists have the newest first; the oldest is made first.
     for row in reversed(theirs):
         project = places.projects.get(str(row.get("project_id")))
         if project is None:
             outcome.leave_out("annotation criteria", row["id"], "the project it belongs to is not there")
             continue
-        made = here.get((project, row["name"]))
-        outcome.there["annotation criteria"] += made is not None
+        criteria = existing.get((project, row["name"]))
+        outcome.there["annotation criteria"] += criteria is not None
         try:
-            found[str(row["id"])] = made or _made(target, outcome, row, project)
+            criteria_by_old_id[str(row["id"])] = criteria or _made(target, outcome, row, project)
         except InvalidError as exc:
             outcome.leave_out("annotation criteria", row["id"], str(exc))
-    return found
+    return criteria_by_old_id
 
 
 def _made(target: Transport, outcome: ImportOutcome, row: JsonObject, project: str) -> JsonObject:

@@ -45,28 +45,28 @@ class OldService:
 
     def texts(self, log_ids: Sequence[str]) -> dict[str, JsonObject]:
         """Return the evaluated samples by log ID: the bodies of the existing logs that contain an object."""
-        found: dict[str, JsonObject] = {}
+        bodies: dict[str, JsonObject] = {}
         for start in range(0, len(log_ids), LOGS_AT_ONCE):
             filters = [{"field": "log_id", "op": "in", "value": list(log_ids[start : start + LOGS_AT_ONCE])}]
             body = {"filters": filters, "limit": PAGE, "order": "timestamp asc"}
             for log in self._rows_or_none(lambda body=body: self._transport.post("/v1/otel/logs/search", body), "logs"):
                 log_id = _log_id(log)
                 if log_id and isinstance(log.get("body"), dict):
-                    found[log_id] = cast(JsonObject, log["body"])
-        return found
+                    bodies[log_id] = cast(JsonObject, log["body"])
+        return bodies
 
     def listed(self, path: str, key: str, params: Mapping[str, str | bool] | None = None) -> Iterator[JsonObject]:
         """Yield the rows of a list page after page. A service that knows no pages answers all of them at once."""
-        seen: set[str] = set()
+        seen_names: set[str] = set()
         for start in range(0, 1_000_000, PAGE):
             query = {**(params or {}), "limit": PAGE, "offset": start}
             rows = self._rows_or_none(lambda query=query: self._transport.get(path, query), key)
             names = [
                 f"{row.get('id') or row.get('public_id') or row.get('name')} {row.get('revision')}" for row in rows
             ]
-            new = [row for row, name in zip(rows, names, strict=True) if name not in seen]
+            new = [row for row, name in zip(rows, names, strict=True) if name not in seen_names]
             yield from new
-            seen.update(names)
+            seen_names.update(names)
             if not new or len(rows) < PAGE:
                 return
 
@@ -108,5 +108,5 @@ def rows_in(answer: JsonObject, key: str) -> list[JsonObject]:
 
 def _log_id(log: JsonObject) -> str:
     attributes = log.get("log_attributes")
-    named = attributes.get("pat.log.id") if isinstance(attributes, dict) else None
-    return str(log.get("log_id") or named or "")
+    log_id = attributes.get("pat.log.id") if isinstance(attributes, dict) else None
+    return str(log.get("log_id") or log_id or "")

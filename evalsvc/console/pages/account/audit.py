@@ -64,11 +64,11 @@ def _asked(request: PageRequest) -> AskedAudit:
 @console_page(role=ADMIN)
 def audit_page(request: PageRequest) -> HttpResponse:
     """List what was done, newest first."""
-    visitor, asked = request.visitor, _asked(request)
-    found, cursor = newest_part(request, asked.rows(visitor.account))
-    rows = [_row(entry, visitor.now) for entry in found]
+    visitor, query = request.visitor, _asked(request)
+    entries, cursor = newest_part(request, query.rows(visitor.account))
+    rows = [_row(entry, visitor.now) for entry in entries]
     context = {
-        "fields": _fields(request, asked),
+        "fields": _fields(request, query),
         "table": PageTable(
             "Audit trail", COLUMNS, rows, next_cursor=cursor, empty="Nothing was done that is like that."
         ),

@@ -40,9 +40,9 @@ class FactorRule:
 def shown_rule(account: Account) -> FactorRule:
     """Return the rule, with the members that have not set up a second factor yet."""
     rows = list_without_factor(account=account)
-    named = list(rows.values_list("user__email", flat=True)[:MOST_NAMED])
-    n_without = len(named) if len(named) < MOST_NAMED else rows.count()
-    return FactorRule(account.require_second_factor, n_without, named, settings.OIDC_LABEL if is_configured() else "")
+    emails = list(rows.values_list("user__email", flat=True)[:MOST_NAMED])
+    n_without = len(emails) if len(emails) < MOST_NAMED else rows.count()
+    return FactorRule(account.require_second_factor, n_without, emails, settings.OIDC_LABEL if is_configured() else "")
 
 
 def factor_text(member: Member) -> str:
@@ -72,7 +72,7 @@ def _require(request: PageRequest) -> None:
         require_factor(
             account=visitor.account, actor=visitor.actor, by=visitor.user, is_vouched=has_provider_vouched(request)
         )
-    except Invalid as refused:
-        messages.error(request, refused.errors[0].detail)
+    except Invalid as exc:
+        messages.error(request, exc.errors[0].detail)
     else:
         messages.success(request, "From their next page on, members without a second factor set one up first.")

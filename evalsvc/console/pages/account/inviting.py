@@ -48,18 +48,18 @@ def invite_page(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             return _made(request)
-        except Invalid as refused:
-            errors = errors_at(refused)
+        except Invalid as exc:
+            errors = errors_at(exc)
     context = {"fields": _fields(request.POST, errors)}
     return render(request, "console/account/invite.html", context, status=422 if errors else 200)
 
 
 def _made(request: PageRequest) -> HttpResponse:
-    visitor, sent = request.visitor, request.POST
-    role, days = sent.get("role", ""), sent.get("ends", "")
+    visitor, data = request.visitor, request.POST
+    role, days = data.get("role", ""), data.get("ends", "")
     invitation, token = invite(
         account=visitor.account,
-        email=sent.get("email", ""),
+        email=data.get("email", ""),
         role=Member.Role(role) if role in Member.Role.values else Member.Role.READER,
         expires_at=visitor.now + timedelta(days=int(days if days in dict(ENDS) else DEFAULT_END)),
         actor=visitor.actor,
@@ -82,10 +82,10 @@ def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormFiel
 @console_page(role=ADMIN, write=ADMIN)
 def withdrawal_page(request: PageRequest) -> HttpResponse:
     """End an invitation."""
-    asked = request.POST.get("invitation", "")
-    if not asked.isdecimal() or len(asked) > 18:
+    text = request.POST.get("invitation", "")
+    if not text.isdecimal() or len(text) > 18:
         raise NotFound
-    email = withdraw_invitation(account=request.visitor.account, id=int(asked), actor=request.visitor.actor)
+    email = withdraw_invitation(account=request.visitor.account, id=int(text), actor=request.visitor.actor)
     messages.success(request, f"The invitation of {email} is withdrawn: its link opens nothing any more.")
     return redirect("console_members")
 
@@ -137,8 +137,8 @@ def _as_new(request: HttpRequest, invited: Invited) -> HttpResponse:
     password = request.POST.get("password", "")
     try:
         user = accept_as_new(invited=invited, name=request.POST.get("name", ""), password=password)
-    except Invalid as refused:
-        errors = errors_at(refused)
+    except Invalid as exc:
+        errors = errors_at(exc)
         fields = _sign_up_fields({"name": request.POST.get("name", "")}, errors)
         return _shown(request, invited, "new", status=422, fields=fields)
     welcome = _welcome(request, invited)

@@ -57,12 +57,12 @@ def keys_page(request: PageRequest) -> HttpResponse:
     rows = list_keys(account=request.visitor.account)
     if choice(request, "state", ("all",), "") != "all":
         rows = rows.filter(revoked_at=None)
-    found, cursor = newest_part(request, rows)
+    keys, cursor = newest_part(request, rows)
     options = [("", "not revoked"), ("all", "all")]
     context = {
         "fields": [FormField("state", "Keys", "select", request.GET.get("state", ""), options)],
         "table": PageTable(
-            "Keys", COLUMNS, [_row(key, request.visitor.now) for key in found], next_cursor=cursor, is_walked=True
+            "Keys", COLUMNS, [_row(key, request.visitor.now) for key in keys], next_cursor=cursor, is_walked=True
         ),
         "call": WHOAMI,
     }
@@ -92,11 +92,11 @@ def new_key_page(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             key, text = _issued(request.visitor, request.POST)
-        except Invalid as refused:
-            errors = errors_at(refused)
+        except Invalid as exc:
+            errors = errors_at(exc)
         else:
-            shown = {"key": key, "text": str(text), "variable": KEY, "call": WHOAMI}
-            return ShownOnce(request, "console/account/issued.html", shown, lands_at=reverse("console_keys"))
+            details = {"key": key, "text": str(text), "variable": KEY, "call": WHOAMI}
+            return ShownOnce(request, "console/account/issued.html", details, lands_at=reverse("console_keys"))
     context = {"fields": _fields(request.POST, errors), "call": WHOAMI}
     return render(request, "console/account/new_key.html", context, status=422 if errors else 200)
 

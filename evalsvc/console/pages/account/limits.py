@@ -30,7 +30,7 @@ REFUSALS = (("", "answers null, with the reason"), ("refused", "is refused (422)
 def limits_page(request: PageRequest) -> HttpResponse:
     """Show the limits with their usage, the size limits and the retention periods."""
     account = request.visitor.account
-    chosen = "refused" if account.refuse_unrunnable else ""
+    refusal = "refused" if account.refuse_unrunnable else ""
     context = {
         "account": account,
         "limits": limit_uses(account),
@@ -38,7 +38,7 @@ def limits_page(request: PageRequest) -> HttpResponse:
         "sizes": _sizes(),
         "kept": PageTable("How long things are kept", KEPT, _kept(account)),
         "refusal": FormField(
-            "refusal", "A call that names an evaluator or profile that cannot run", "select", chosen, REFUSALS
+            "refusal", "A call that names an evaluator or profile that cannot run", "select", refusal, REFUSALS
         ),
         "limits_admin": reverse("admin:accounts_account_change", args=[account.pk]),
         "call": ApiCall("GET", "/v1/account"),
@@ -61,13 +61,13 @@ def _bytes(n: int) -> str:
 
 
 def _kept(account: Account) -> Sequence[TableRow]:
-    own, of_service = "the account's own", "the service's"
+    account_rule, of_service = "the account's own", "the service's"
     ruled = (
         ("Texts and evaluations, with their tags", account.retention_days, settings.RETENTION_DAYS),
         ("Scores of histories", account.retention_history_days, settings.RETENTION_HISTORY_DAYS),
     )
     rows = [
-        TableRow((what, days_text(default if days is None else days), of_service if days is None else own))
+        TableRow((what, days_text(default if days is None else days), of_service if days is None else account_rule))
         for what, days, default in ruled
     ]
     others = (
@@ -77,7 +77,7 @@ def _kept(account: Account) -> Sequence[TableRow]:
     )
     return [
         *rows,
-        *(TableRow((what, kept, of_service)) for what, kept in others),
+        *(TableRow((what, period, of_service)) for what, period in others),
         TableRow(("Datasets, experiments, labels", "for ever", "until somebody deletes them")),
         TableRow(("The audit trail", "for ever", "goes with the account")),
     ]

@@ -47,11 +47,11 @@ ROLES = (
 def members_page(request: PageRequest) -> HttpResponse:
     """List the people of the account, oldest first, and the invitations that are open."""
     visitor = request.visitor
-    found, links = numbered_page(request, with_factors(list_members(account=visitor.account)), ON_A_PAGE)
+    members, links = numbered_page(request, with_factors(list_members(account=visitor.account)), ON_A_PAGE)
     invitations = list_open_invitations(account=visitor.account)
     context = {
         "table": PageTable(
-            "Members", MEMBERS, [_row(member, visitor.user.pk, visitor.now) for member in found], is_walked=True
+            "Members", MEMBERS, [_row(member, visitor.user.pk, visitor.now) for member in members], is_walked=True
         ),
         "invitations": PageTable(
             "Open invitations",
@@ -107,8 +107,8 @@ def member_page(request: PageRequest, id: int) -> HttpResponse:
     if request.method == "POST":
         try:
             changed = change_role(account=visitor.account, member=member, role=role, actor=visitor.actor)
-        except Invalid as refused:
-            error = refused.detail
+        except Invalid as exc:
+            error = exc.detail
         else:
             messages.success(request, f"{member.user.email} is {changed.role} here from the next page on.")
             return redirect("console_members")
@@ -126,8 +126,8 @@ def removal_page(request: PageRequest, id: int) -> HttpResponse:
         return _member(request, member, confirm_error="Nobody was removed: what was typed is another address.")
     try:
         remove_member(account=visitor.account, member=member, actor=visitor.actor)
-    except Invalid as refused:
-        return _member(request, member, confirm_error=refused.detail)
+    except Invalid as exc:
+        return _member(request, member, confirm_error=exc.detail)
     messages.success(request, f"{email} is no member any more: the next page they open shows nothing of this account.")
     return redirect("console_home" if member.user_id == visitor.user.pk else "console_members")
 

@@ -34,8 +34,8 @@ Rule = Mapping[str, int | None]
 def retention_page(request: PageRequest) -> HttpResponse:
     """Show what a rule would delete; apply it once it is confirmed."""
     visitor = request.visitor
-    sent = request.POST or request.GET
-    rule, errors = _rule(sent) if TEXTS in sent or SCORES in sent else (None, {})
+    data = request.POST or request.GET
+    rule, errors = _rule(data) if TEXTS in data or SCORES in data else (None, {})
     if request.method == "POST" and rule is not None:
         errors = _keep(request, rule)
         if not errors:
@@ -43,7 +43,7 @@ def retention_page(request: PageRequest) -> HttpResponse:
             return redirect("console_limits")
     is_tried = rule is not None and not errors.keys() - {"confirm"}
     context = {
-        "fields": _fields(visitor, sent, errors),
+        "fields": _fields(visitor, data, errors),
         "takes": _takes(visitor, rule) if rule is not None and is_tried else [],
         "sent": [(name, "" if days is None else days) for name, days in (rule or {}).items()],
         "confirm": FormField(
@@ -72,14 +72,14 @@ def _keep(request: PageRequest, rule: Rule) -> dict[str, str]:
     days = {"retention_days": rule[TEXTS], "retention_history_days": rule[SCORES]}
     try:
         change(account=visitor.account, actor=visitor.actor, **days)
-    except Invalid as refused:
-        return errors_at(refused)
+    except Invalid as exc:
+        return errors_at(exc)
     return {}
 
 
 def _fields(visitor: Visitor, sent: QueryDict, errors: Mapping[str, str]) -> list[FormField]:
     account = visitor.account
-    asked = (
+    settings_rows = (
         (TEXTS, "Days of texts and evaluations", account.retention_days, settings.RETENTION_DAYS),
         (SCORES, "Days of the scores of histories", account.retention_history_days, settings.RETENTION_HISTORY_DAYS),
     )
@@ -90,7 +90,7 @@ def _fields(visitor: Visitor, sent: QueryDict, errors: Mapping[str, str]) -> lis
             value="" if now is None else str(now),
             help=f"Empty: the service's rule ({days_text(default)}). 0: for ever.",
         )
-        for name, label, now, default in asked
+        for name, label, now, default in settings_rows
     ]
     return filled(fields, {name: sent[name] for name in (TEXTS, SCORES) if name in sent}, errors)
 
@@ -110,10 +110,10 @@ def _texts(visitor: Visitor, days: int) -> str:
         return NOTHING
     first = visitor.now - timedelta(days=days)
     n = count_arrived_before(account=visitor.account, moment=first, most=MOST_COUNTED)
-    counted = f"more than {number_text(MOST_COUNTED)}" if n > MOST_COUNTED else number_text(n)
+    count = f"more than {number_text(MOST_COUNTED)}" if n > MOST_COUNTED else number_text(n)
     return (
         f"kept for {days_text(days)}. What came in before {first:%Y-%m-%d %H:%M} UTC goes, with its tags:"
-        f" {counted} captured evaluations."
+        f" {count} captured evaluations."
     )
 
 

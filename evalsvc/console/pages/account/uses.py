@@ -44,15 +44,17 @@ def spends_of(account: Account, now: datetime) -> list[ConnectionStanding]:
 
 def spends_table(standings: Sequence[ConnectionStanding]) -> PageTable:
     """Return what connections have spent today, of what they may, and whether they answer; those that fail first."""
-    shown = sorted(standings, key=lambda one: one.failed_with is None)[:MAX_CONNECTIONS]
-    return PageTable("Spend by connection", SPENDS, list(map(_spend_row, shown)), empty="No connection to an LLM yet.")
+    visible = sorted(standings, key=lambda one: one.failed_with is None)[:MAX_CONNECTIONS]
+    return PageTable(
+        "Spend by connection", SPENDS, list(map(_spend_row, visible)), empty="No connection to an LLM yet."
+    )
 
 
 def _spend_row(one: ConnectionStanding) -> TableRow:
-    (state, tone), spent, budget = state_words(one), one.spent, one.connection.daily_budget
+    (state, tone), spend, budget = state_words(one), one.spent, one.connection.daily_budget
     cells = (
         one.connection.name,
-        "unknown" if spent is None else number_text(spent),
+        "unknown" if spend is None else number_text(spend),
         "none set" if budget is None else number_text(float(budget)),
         element("span", state, class_=f"badge {tone}"),
     )

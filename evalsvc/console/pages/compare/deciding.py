@@ -29,10 +29,10 @@ def gate_from_here(request: PageRequest) -> HttpResponse:
     except Problem as problem:
         errors = gate_errors(problem)
         metrics = request.POST.getlist("metric_name") or [request.POST.get("rule_metric", "")]
-        sent = sent_fields(request)
+        data = sent_fields(request)
         context = {
-            "fields": gate_fields(metrics, sent.get("rule_metric", ""), sent, errors),
-            "sent": sent,
+            "fields": gate_fields(metrics, data.get("rule_metric", ""), data, errors),
+            "sent": data,
             "metrics": metrics,
             "back": back,
             "refused": errors.get("", ""),

@@ -143,12 +143,12 @@ def _answer(
 
 
 def _facts(output: Output) -> str:
-    known = [
+    facts = [
         f"{output.latency_ms:.0f} ms" if output.latency_ms is not None else "",
         f"{output.input_tokens} + {output.output_tokens} tokens" if output.output_tokens is not None else "",
         f"cost {output.cost:.4g}" if output.cost is not None else "",
     ]
-    return ", ".join(fact for fact in known if fact)
+    return ", ".join(fact for fact in facts if fact)
 
 
 def mark_of(name: str, score: Mapping[str, Any], metric: str) -> ShownMark:

@@ -37,8 +37,8 @@ def criteria_for_answers(account: Account) -> list[AnnotationCriteria]:
 
 def chosen_criteria(request: PageRequest, found: Sequence[AnnotationCriteria]) -> AnnotationCriteria | None:
     """Return the criteria that the address names, else the newest one that is answered by pass or fail."""
-    named = next((row for row in found if str(row.pk) == request.GET.get("criteria")), None)
-    return named or next((row for row in found if row.annotation_type == Type.BINARY), next(iter(found), None))
+    selected = next((row for row in found if str(row.pk) == request.GET.get("criteria")), None)
+    return selected or next((row for row in found if row.annotation_type == Type.BINARY), next(iter(found), None))
 
 
 @require_POST
@@ -62,8 +62,8 @@ def keep_label_here(request: PageRequest) -> HttpResponse:
     except Problem as problem:
         messages.error(request, problem.detail)
     else:
-        said = {True: "pass", False: "fail"}.get(row.passed, row.text_output or f"{row.score:g}")  # type: ignore[arg-type]
-        messages.success(request, f"{criteria.name}: “{said}” is kept for the answer of {output.config.name}.")
+        label = {True: "pass", False: "fail"}.get(row.passed, row.text_output or f"{row.score:g}")  # type: ignore[arg-type]
+        messages.success(request, f"{criteria.name}: “{label}” is kept for the answer of {output.config.name}.")
     return redirect(f"{back}#answer-{output.pk}")
 
 

@@ -33,12 +33,12 @@ def compare_page(request: PageRequest) -> HttpResponse:
     """Compare two configs, or let the visitor choose them."""
     account = request.visitor.account
     try:
-        chosen = chosen_of(request, account)
+        selection = chosen_of(request, account)
     except Invalid as problem:
         return _choose(request, account, [error.detail for error in problem.errors], status=422)
-    if chosen is None:
+    if selection is None:
         return _choose(request, account, [])
-    return render(request, "console/compare/compare.html", _context(request, account, chosen))
+    return render(request, "console/compare/compare.html", _context(request, account, selection))
 
 
 def _choose(request: PageRequest, account: Account, errors: list[str], status: int = 200) -> HttpResponse:
@@ -57,9 +57,9 @@ def _choose(request: PageRequest, account: Account, errors: list[str], status: i
 def _context(request: PageRequest, account: Account, chosen: Chosen) -> dict[str, Any]:
     first, second, metric = chosen.first, chosen.second, chosen.first.metric.name
     view = difference_view(first, second)
-    found, has_more, counts = compared_examples(first, second, chosen.examples, chosen.others)
+    examples, has_more, counts = compared_examples(first, second, chosen.examples, chosen.others)
     criteria = criteria_for_answers(account)
-    asked = chosen_criteria(request, criteria)
+    active_criteria = chosen_criteria(request, criteria)
     configs = [first.config, second.config, *chosen.others]
     return {
         "chosen": chosen,
@@ -71,13 +71,13 @@ def _context(request: PageRequest, account: Account, chosen: Chosen) -> dict[str
             for show, words in SHOWN.items()
         ],
         "configs": configs,
-        "cards": cards_of(account, found, configs, metric, asked, chosen.examples.offset),
+        "cards": cards_of(account, examples, configs, metric, active_criteria, chosen.examples.offset),
         "pages": _pages(request, chosen, has_more),
         "fields": _fields(request, chosen),
         "slices": slice_rows(request, chosen) if chosen.examples.by else None,
-        "criteria": asked,
+        "criteria": active_criteria,
         "all_criteria": criteria,
-        "offered": label_options(asked) if asked else [],
+        "offered": label_options(active_criteria) if active_criteria else [],
         "gate": shown_gate(account, request.GET.get("gate", "")),
         "gate_fields": gate_fields(chosen.metric_names, metric),
         "may_edit": request.visitor.may_edit,
@@ -93,12 +93,12 @@ def _shown(request: PageRequest, show: str) -> str:
 
 
 def _pages(request: PageRequest, chosen: Chosen, has_more: bool) -> dict[str, str]:
-    here = chosen.page
+    page_number = chosen.page
     return {
-        "previous": f"{address_with(request, page=here - 1 if here > 2 else None, gate=None)}#examples"
-        if here > 1
+        "previous": f"{address_with(request, page=page_number - 1 if page_number > 2 else None, gate=None)}#examples"
+        if page_number > 1
         else "",
-        "next": f"{address_with(request, page=here + 1, gate=None)}#examples" if has_more else "",
+        "next": f"{address_with(request, page=page_number + 1, gate=None)}#examples" if has_more else "",
     }
 
 
@@ -113,10 +113,13 @@ def _fields(request: PageRequest, chosen: Chosen) -> list[FormField]:
         FormField("metric", "Metric", "select", value=first.metric.name, options=[(n, n) for n in chosen.metric_names]),
     ]
     if chosen.keys:
-        named = [("", "not at all"), *((key, key.removeprefix("metadata.")) for key in chosen.keys)]
-        fields.append(FormField("by", "Slice by", "select", value=chosen.examples.by or "", options=named))
-    taken = {first.config.pk, chosen.second.config.pk}
-    beside = [("", "nobody"), *((str(config.pk), config.name) for config in chosen.siblings if config.pk not in taken)]
+        options = [("", "not at all"), *((key, key.removeprefix("metadata.")) for key in chosen.keys)]
+        fields.append(FormField("by", "Slice by", "select", value=chosen.examples.by or "", options=options))
+    excluded = {first.config.pk, chosen.second.config.pk}
+    beside = [
+        ("", "nobody"),
+        *((str(config.pk), config.name) for config in chosen.siblings if config.pk not in excluded),
+    ]
     if len(beside) > 1:
         value = str(chosen.others[0].pk) if chosen.others else ""
         fields.append(FormField("also", "Beside them", "select", value=value, options=beside))

@@ -42,8 +42,8 @@ class Chosen:
     @property
     def metric_names(self) -> list[str]:
         """The metrics that both have."""
-        there = {row["name"] for row in self.second.plan.metrics}
-        return [row["name"] for row in self.first.plan.metrics if row["name"] in there]
+        second_names = {row["name"] for row in self.second.plan.metrics}
+        return [row["name"] for row in self.first.plan.metrics if row["name"] in second_names]
 
 
 def chosen_of(request: PageRequest, account: Account) -> Chosen | None:
@@ -53,18 +53,18 @@ def chosen_of(request: PageRequest, account: Account) -> Chosen | None:
         return None
     first, second = sides(account=account, a=a, b=b, metric=request.GET.get("metric") or None)
     siblings = list(list_configs(account=account, experiment_id=first.config.experiment_id))
-    asked = set(request.GET.getlist("also")[:MOST_BESIDE])
-    taken = {first.config.pk, second.config.pk}
-    others = [config for config in siblings if str(config.pk) in asked and config.pk not in taken]
+    also = set(request.GET.getlist("also")[:MOST_BESIDE])
+    excluded = {first.config.pk, second.config.pk}
+    others = [config for config in siblings if str(config.pk) in also and config.pk not in excluded]
     keys = [f"metadata.{key}" for key in metadata_keys(first.plan.dataset_version_id) if key and "." not in key]
     by = choice(request, "by", tuple(keys), "")
     is_matrix = request.GET.get("view") == "matrix"
     page, limit = whole_choice(request, "page", 1, high=100_000), ON_A_MATRIX if is_matrix else ON_A_PAGE
-    wanted = ExampleSelection(
+    examples = ExampleSelection(
         show=cast(Show, choice(request, "show", tuple(CONDITIONS), "all")),
         by=by or None,
         label=request.GET.get("label", "")[:200] or None,
         offset=(page - 1) * limit,
         limit=limit,
     )
-    return Chosen(first, second, others, siblings, wanted, page, is_matrix, keys)
+    return Chosen(first, second, others, siblings, examples, page, is_matrix, keys)

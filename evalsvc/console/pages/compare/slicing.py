@@ -43,23 +43,23 @@ class SliceTable:
 def slice_rows(request: PageRequest, chosen: Chosen) -> SliceTable:
     """Lay out the difference by slice; both must be of one dataset version."""
     by = chosen.examples.by or ""
-    whole = address_with(request, label=None, gate=None)
+    all_address = address_with(request, label=None, gate=None)
     if chosen.first.plan.dataset_version_id != chosen.second.plan.dataset_version_id:
-        return SliceTable([], "The two ran over different dataset versions, so slices are not compared.", whole)
+        return SliceTable([], "The two ran over different dataset versions, so slices are not compared.", all_address)
     try:
-        found = slices_between(chosen.first, chosen.second, by)
+        slices = slices_between(chosen.first, chosen.second, by)
     except Problem as problem:
-        return SliceTable([], problem.detail, whole)
-    rows = [row for row in found["rows"] if str(chosen.first.config.pk) in row["config_ids"]]
+        return SliceTable([], problem.detail, all_address)
+    rows = [row for row in slices["rows"] if str(chosen.first.config.pk) in row["config_ids"]]
     size = max((abs(end) for row in rows for end in _ends(row["difference"])), default=1.0) or 1.0
-    n = found["n_comparisons"]
+    n = slices["n_comparisons"]
     has_ends = any(row["difference"] and row["difference"]["lower"] is not None for row in rows)
     together = (
-        f"For new data, one look; all {n} numbers hold together at {level_text(found['level'])}, and so each is at"
-        f" {level_text(found['joint_level'])}."
+        f"For new data, one look; all {n} numbers hold together at {level_text(slices['level'])}, and so each is at"
+        f" {level_text(slices['joint_level'])}."
     )
     note = together if has_ends else "On this set alone."
-    return SliceTable([_row(request, chosen, row, by, size, found["joint_level"]) for row in rows], note, whole)
+    return SliceTable([_row(request, chosen, row, by, size, slices["joint_level"]) for row in rows], note, all_address)
 
 
 def _why_without(found: Mapping[str, Any] | None) -> str:
@@ -76,22 +76,22 @@ def _ends(difference: Mapping[str, Any] | None) -> list[float]:
 
 
 def _row(request: PageRequest, chosen: Chosen, row: Mapping[str, Any], by: str, size: float, level: float) -> SliceRow:
-    label, found = row["values"].get(by), row["difference"]
-    known = found or {"value": None, "lower": None, "upper": None, "n": 0, "method": ""}
+    label, difference = row["values"].get(by), row["difference"]
+    values = difference or {"value": None, "lower": None, "upper": None, "n": 0, "method": ""}
     number = Number(
-        known["value"],
-        known["lower"],
-        known["upper"],
-        n=known["n"],
+        values["value"],
+        values["lower"],
+        values["upper"],
+        n=values["n"],
         level=level,
         covers="new_data",
-        method=known["method"],
+        method=values["method"],
         low=-size,
         high=size,
         zero=True,
-        missing=_why_without(found),
+        missing=_why_without(difference),
     )
-    counts = f"{found['n_better']} better, {found['n_worse']} worse" if found else ""
+    counts = f"{difference['n_better']} better, {difference['n_worse']} worse" if difference else ""
     text = "all others" if row["is_rest"] else "without it" if label is None else str(label)
     address = "" if label is None else f"{address_with(request, label=label, gate=None)}#examples"
     return SliceRow(

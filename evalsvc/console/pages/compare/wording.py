@@ -40,28 +40,28 @@ class WordedVerdict:
 
 def worded_verdict(view: Mapping[str, Any]) -> WordedVerdict:
     """Put a comparison, as the API answers it, into words."""
-    found, first, second = view["comparison"], view["a"]["name"], view["b"]["name"]
-    tone, says = _says(found["word"], first, second, found["n"], untold_words(found))
+    comparison, first, second = view["comparison"], view["a"]["name"], view["b"]["name"]
+    tone, says = _says(comparison["word"], first, second, comparison["n"], untold_words(comparison))
     return WordedVerdict(
         tone=tone,
         says=says,
-        why=_why(found, view["metric"]),
-        outlook=_outlook(found),
-        aside=_aside(found),
-        new_data=new_data_number(found),
-        this_set=_this_set(found),
-        label=_label(found),
+        why=_why(comparison, view["metric"]),
+        outlook=_outlook(comparison),
+        aside=_aside(comparison),
+        new_data=new_data_number(comparison),
+        this_set=_this_set(comparison),
+        label=_label(comparison),
         warnings=tuple(WARNINGS.get(code, code.replace("_", " ")) for code in view["warnings"]),
     )
 
 
 def new_data_number(found: Mapping[str, Any]) -> Number:
     """Return the difference with its interval for new data; of a total that of the mean."""
-    shown = found["mean"] or found
-    ends = shown["new_data"] or {"lower": None, "upper": None, "method": ""}
-    size = max((abs(end) for end in (shown["delta"], ends["lower"], ends["upper"]) if end is not None), default=1.0)
+    estimate = found["mean"] or found
+    ends = estimate["new_data"] or {"lower": None, "upper": None, "method": ""}
+    size = max((abs(end) for end in (estimate["delta"], ends["lower"], ends["upper"]) if end is not None), default=1.0)
     return Number(
-        shown["delta"],
+        estimate["delta"],
         ends["lower"],
         ends["upper"],
         n=found["n"],

@@ -66,11 +66,11 @@ def new_connection(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         return _form(request, None, {})
     try:
-        made = create_connection(account=visitor.account, fields=_fields(request), actor=visitor.actor)
+        connection = create_connection(account=visitor.account, fields=_fields(request), actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, None, errors_at(exc))
-    messages.success(request, f"{made.name} is there. Test it: one tiny call shows whether it answers.")
-    return redirect("console_connection", id=made.pk)
+    messages.success(request, f"{connection.name} is there. Test it: one tiny call shows whether it answers.")
+    return redirect("console_connection", id=connection.pk)
 
 
 @require_http_methods(["GET", "POST"])
@@ -92,15 +92,15 @@ def edit_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
 def _fields(request: PageRequest) -> ConnectionFields:
     """Return the form as the API's body, checked. Raises Invalid by the API's pointers."""
     post = request.POST
-    sent: dict[str, Any] = {name: post.get(name, "").strip() for name in TEXTS}
-    sent |= {name: post.get(name, "").strip() or None for name in NUMBERS}
-    sent |= {name: name in post for name in SWITCHES}
-    sent["timeout_seconds"] = post.get("timeout_seconds", "").strip() or "60"
+    body: dict[str, Any] = {name: post.get(name, "").strip() for name in TEXTS}
+    body |= {name: post.get(name, "").strip() or None for name in NUMBERS}
+    body |= {name: name in post for name in SWITCHES}
+    body["timeout_seconds"] = post.get("timeout_seconds", "").strip() or "60"
     if post.get("key") or "remove_key" in post:
-        sent["key"] = "" if "remove_key" in post else post["key"]
+        body["key"] = "" if "remove_key" in post else post["key"]
     if post.get("headers", "").strip():
-        sent["headers"] = read_json_object(post["headers"], "/headers")
-    return cast("ConnectionFields", checked(ConnectionIn(data=sent)))
+        body["headers"] = read_json_object(post["headers"], "/headers")
+    return cast("ConnectionFields", checked(ConnectionIn(data=body)))
 
 
 def _values(row: Connection | None) -> Mapping[str, str]:
@@ -116,10 +116,10 @@ def _values(row: Connection | None) -> Mapping[str, str]:
 
 
 def _secrets(row: Connection | None) -> list[FormField]:
-    stored = row is not None and row.has_key
-    stays = "Stored encrypted and never shown again." + (" Empty: the stored one stays." if stored else "")
-    fields = [FormField("key", "Replace the key" if stored else "Key", "password", help=stays)]
-    if stored:
+    has_stored_key = row is not None and row.has_key
+    stays = "Stored encrypted and never shown again." + (" Empty: the stored one stays." if has_stored_key else "")
+    fields = [FormField("key", "Replace the key" if has_stored_key else "Key", "password", help=stays)]
+    if has_stored_key:
         fields.append(FormField("remove_key", "Remove the stored key", "checkbox"))
     names = (
         f" Stored now: {', '.join(row.header_names)}. Empty: they stay; {{}}: none." if row and row.header_names else ""
@@ -128,10 +128,10 @@ def _secrets(row: Connection | None) -> list[FormField]:
 
 
 def _form(request: PageRequest, row: Connection | None, errors: Mapping[str, str]) -> HttpResponse:
-    hidden = ("key", "headers")  # what is secret is typed again
-    sent = {name: value for name, value in request.POST.items() if isinstance(value, str) and name not in hidden}
-    values = sent if request.method == "POST" else _values(row)
-    again = {name: TYPED_AGAIN for name in hidden if request.POST.get(name)}
+    secret_names = ("key", "headers")  # what is secret is typed again
+    data = {name: value for name, value in request.POST.items() if isinstance(value, str) and name not in secret_names}
+    values = data if request.method == "POST" else _values(row)
+    again = {name: TYPED_AGAIN for name in secret_names if request.POST.get(name)}
     path = "/v1/connections" if row is None else f"/v1/connections/{row.pk}"
     context = {
         "connection": row,

@@ -45,9 +45,9 @@ FAILURES = (Column("Code"), Column("Calls", kind="figure"), Column("What to do",
 def connections_page(request: PageRequest) -> HttpResponse:
     """List the account's connections by name, each with its spend and how its calls end."""
     visitor = request.visitor
-    found = standings_of(list(list_connections(account=visitor.account)), now=visitor.now)
+    statuses = standings_of(list(list_connections(account=visitor.account)), now=visitor.now)
     context = {
-        "table": PageTable("Connections", COLUMNS, [_row(status, visitor.now) for status in found], is_walked=True),
+        "table": PageTable("Connections", COLUMNS, [_row(status, visitor.now) for status in statuses], is_walked=True),
         "call": ApiCall("GET", "/v1/connections"),
     }
     return render(request, "console/connections/list.html", context)

@@ -57,9 +57,9 @@ def why_words(one: ConnectionStanding) -> str:
 
 def spent_words(one: ConnectionStanding) -> str:
     """Return what is spent today, and of what."""
-    spent = "not known" if one.spent is None else number_text(one.spent)
+    spend = "not known" if one.spent is None else number_text(one.spent)
     budget = one.connection.daily_budget
-    return f"{spent} of {number_text(float(budget))}" if budget is not None else f"{spent}, no budget"
+    return f"{spend} of {number_text(float(budget))}" if budget is not None else f"{spend}, no budget"
 
 
 def failed_words(health: ConnectionHealth | None) -> str:

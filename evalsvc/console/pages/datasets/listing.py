@@ -27,10 +27,10 @@ COLUMNS = (
 def datasets(request: PageRequest) -> HttpResponse:
     """List the account's datasets, newest first, each with its newest version."""
     account = request.visitor.account
-    found, links = numbered_page(request, list_datasets(account=account), ON_A_PAGE)
-    newest = newest_versions(account=account, datasets=found)
+    page_rows, links = numbered_page(request, list_datasets(account=account), ON_A_PAGE)
+    newest = newest_versions(account=account, datasets=page_rows)
     rows = []
-    for dataset in found:
+    for dataset in page_rows:
         version = newest[dataset.pk]
         about = element("span", dataset.description, class_="facts") if dataset.description else None
         name = joined_parts([element("bdi", dataset.name), about])

@@ -74,9 +74,9 @@ def _version(request: PageRequest, id: uuid.UUID) -> DatasetVersion:
 def _examples(request: PageRequest, version: DatasetVersion) -> dict[str, Any]:
     start = (page_number(request) - 1) * ON_A_PAGE
     rows = list_examples(account=request.visitor.account, version=version)
-    found = rows.filter(position__gte=start, position__lt=start + ON_A_PAGE)
+    examples = rows.filter(position__gte=start, position__lt=start + ON_A_PAGE)
     return {
-        "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found],
+        "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in examples],
         **page_links(request, has_more=start + ON_A_PAGE < version.n_examples),
     }
 
@@ -130,7 +130,7 @@ def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         return _form(request, version, example)
     try:
         edit = _edit(request.POST, example)
-        made, is_new = edit_dataset(
+        new_version, is_new = edit_dataset(
             account=account,
             dataset=version.dataset,
             edit=edit,
@@ -141,9 +141,13 @@ def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         raise
     except Problem as problem:
         return _form(request, version, example, problem)
-    said = f"That is version {made.number}." if is_new else f"Nothing has changed: it is version {made.number}."
-    messages.success(request, said)
-    return redirect(f"{reverse('console_dataset', args=[id])}?version={made.number}")
+    text = (
+        f"That is version {new_version.number}."
+        if is_new
+        else f"Nothing has changed: it is version {new_version.number}."
+    )
+    messages.success(request, text)
+    return redirect(f"{reverse('console_dataset', args=[id])}?version={new_version.number}")
 
 
 def _form_number(request: PageRequest) -> int:
@@ -195,12 +199,12 @@ def _fields(
 def _edit(post: Mapping[str, Any], example: Example | None) -> Edit:
     if "remove" in post and example is not None:
         return Edit(removed=frozenset({example.key}))
-    said = {name: _said(name, str(post.get(name, "")), example) for name in FIELDS}
-    if said["input"] is None:
+    values = {name: _said(name, str(post.get(name, "")), example) for name in FIELDS}
+    if values["input"] is None:
         raise Invalid(FieldError("/input", "Every example has an input."))
     if example is not None:
-        return Edit(changed={example.key: said})
-    return Edit(added=({"id": str(post.get("id", "")).strip() or None, **said},))
+        return Edit(changed={example.key: values})
+    return Edit(added=({"id": str(post.get("id", "")).strip() or None, **values},))
 
 
 def _said(name: str, text: str, example: Example | None) -> Any:
@@ -224,21 +228,21 @@ def _field_of(pointer: str) -> str:
 def delete(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Delete a dataset with all its versions once its name has been typed; refused while something uses it."""
     visitor = request.visitor
-    found: Dataset = get_dataset(account=visitor.account, id=id)
+    dataset: Dataset = get_dataset(account=visitor.account, id=id)
     error = ""
     if request.method == "POST":
-        if is_confirmed(request, found.name):
+        if is_confirmed(request, dataset.name):
             try:
-                delete_dataset(account=visitor.account, dataset=found, actor=visitor.actor)
+                delete_dataset(account=visitor.account, dataset=dataset, actor=visitor.actor)
             except NotFound:
                 raise
             except Problem as problem:
                 error = problem.detail
             else:
-                messages.success(request, f"{found.name} is deleted.")
+                messages.success(request, f"{dataset.name} is deleted.")
                 return redirect("console_datasets")
         else:
             error = "That is another name."
-    field = FormField("confirm", f"Type {found.name} to confirm", error=error, is_required=True)
-    context = {"dataset": found, "field": field}
+    field = FormField("confirm", f"Type {dataset.name} to confirm", error=error, is_required=True)
+    context = {"dataset": dataset, "field": field}
     return render(request, "console/datasets/delete.html", context, status=422 if error else 200)

@@ -28,8 +28,10 @@ def shown_row(
     """Return an example for a table."""
     about = ", ".join(f"{name}: {shortened_cell(text_of(value), 60)}" for name, value in metadata.items())
     n = len(contexts or ())
-    held = f"{n} context{'' if n == 1 else 's'}" if n else "—"
-    return ShownRow(key, shortened_cell(text_of(sent)), shortened_cell(text_of(expected)), held, shortened_cell(about))
+    context_count = f"{n} context{'' if n == 1 else 's'}" if n else "—"
+    return ShownRow(
+        key, shortened_cell(text_of(sent)), shortened_cell(text_of(expected)), context_count, shortened_cell(about)
+    )
 
 
 def shortened_cell(text: str, longest: int = LONGEST) -> str:

@@ -53,10 +53,10 @@ class Until:
 def from_traffic(request: PageRequest) -> HttpResponse:
     """Search for captured samples, show the first ones, and save them as examples."""
     account = request.visitor.account
-    asked = {name: request.GET.get(name, "").strip() for name in ("app", "evaluator", "result", "period", "n")}
+    query = {name: request.GET.get(name, "").strip() for name in ("app", "evaluator", "result", "period", "n")}
     until = _until(request)
-    filters = filters_of(asked, until)
-    rows = _found(account, filters, _limit(asked["n"]))
+    filters = filters_of(query, until)
+    rows = _found(account, filters, _limit(query["n"]))
     if until.newest is None:
         until = replace(until, newest=max((row.id for row in rows), default=None))
     examples = captured_samples(account, rows)
@@ -71,7 +71,7 @@ def from_traffic(request: PageRequest) -> HttpResponse:
         else:
             return redirect(f"{reverse('console_dataset', args=[version.dataset_id])}?version={version.number}")
     context = {
-        "fields": _fields(account, asked),
+        "fields": _fields(account, query),
         "n": len(examples),
         "until": until,
         "rows": [
@@ -125,8 +125,8 @@ def captured_samples(account: Account, rows: Sequence[Any]) -> list[dict[str, An
     """Return the samples of evaluations as examples, in their order; each once."""
     ids = list(dict.fromkeys(row.request_id for row in rows))
     requests = requests_of(account=account, request_ids=ids, columns=COLUMNS)
-    found = [requests[id] for id in ids if id in requests and requests[id].input]
-    return [example_of(sample, stored_sample(sample).gold) for sample in found]
+    samples = [requests[id] for id in ids if id in requests and requests[id].input]
+    return [example_of(sample, stored_sample(sample).gold) for sample in samples]
 
 
 def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersion:
@@ -138,7 +138,7 @@ def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersio
         version, is_new = extend_dataset(
             account=visitor.account, dataset=dataset, examples=examples, actor=visitor.actor
         )
-        said = f"is version {version.number} now" if is_new else "has all of them already"
+        outcome = f"is version {version.number} now" if is_new else "has all of them already"
     else:
         version = create_dataset(
             account=visitor.account,
@@ -147,8 +147,8 @@ def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersio
             format="json",
             actor=visitor.actor,
         )
-        said = f"is there, with {version.n_examples} examples"
-    messages.success(request, f"{version.dataset.name} {said}.")
+        outcome = f"is there, with {version.n_examples} examples"
+    messages.success(request, f"{version.dataset.name} {outcome}.")
     return version
 
 

@@ -70,8 +70,8 @@ def upload_of(request: PageRequest) -> Upload:
         )
     if not files and not text.strip():
         raise Invalid(FieldError("/file", "Choose a file, or paste lines."))
-    sent: Any = files or [("pasted", io.BytesIO(text.encode()))]
-    return Upload(sent, request.POST.get("format") or None)
+    sources: Any = files or [("pasted", io.BytesIO(text.encode()))]
+    return Upload(sources, request.POST.get("format") or None)
 
 
 def text_of_file(request: PageRequest) -> str:
@@ -104,8 +104,8 @@ def _kept(request: PageRequest, dataset: Dataset | None, upload: Upload) -> Http
         version, is_new = add_version(
             account=visitor.account, dataset=dataset, rows=rows, format=format, actor=visitor.actor
         )
-        said = f"is version {version.number}" if is_new else f"was there already, as version {version.number}"
-        messages.success(request, f"What you sent {said}.")
+        outcome = f"is version {version.number}" if is_new else f"was there already, as version {version.number}"
+        messages.success(request, f"What you sent {outcome}.")
     return redirect(f"{reverse('console_dataset', args=[version.dataset_id])}?version={version.number}")
 
 
@@ -117,19 +117,19 @@ def _form(
     text: str = "",
     errors: list[FieldError] | None = None,
 ) -> HttpResponse:
-    sent = sent_fields(request)
+    data = sent_fields(request)
     if text and found:
-        sent |= {"text": text, "format": found.format or ""}
+        data |= {"text": text, "format": found.format or ""}
     wrong = [*(errors or ()), *(found.errors if found else ())]
     at_fields = {NAMES[error.pointer]: error.detail for error in wrong if error.pointer in NAMES}
     path = "/v1/datasets" if dataset is None else f"/v1/datasets/{dataset.pk}/versions"
     context = {
         "dataset": dataset,
-        "fields": filled(upload_fields(dataset), sent, at_fields),
+        "fields": filled(upload_fields(dataset), data, at_fields),
         "wrong": [error for error in wrong if error.pointer not in NAMES],
         "found": found,
         "is_file_gone": bool(request.FILES),
-        "is_kept_below": bool(sent.get("text")),
+        "is_kept_below": bool(data.get("text")),
         "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found.rows]
         if found
         else [],

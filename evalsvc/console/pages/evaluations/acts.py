@@ -41,14 +41,14 @@ class LabelForm:
 
 def label_forms(*, account: Account, row: Evaluation) -> list[LabelForm]:
     """Return a form for each criteria that applies to the evaluation."""
-    wanted = thing_of(row, None).kind
+    kind = thing_of(row, None).kind
     rows = list_criteria(account=account)[:MAX_CRITERIA]
-    asked = [
+    applicable = [
         criteria
         for criteria in rows
-        if not criteria.resource_types or {wanted, "evaluation"} & set(criteria.resource_types)
+        if not criteria.resource_types or {kind, "evaluation"} & set(criteria.resource_types)
     ]
-    return [LabelForm(criteria, criteria.annotation_type, label_options(criteria)) for criteria in asked]
+    return [LabelForm(criteria, criteria.annotation_type, label_options(criteria)) for criteria in applicable]
 
 
 def question_for_evaluations(*, account: Account, row: Evaluation, actor: str) -> AnnotationCriteria:
@@ -73,12 +73,12 @@ def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str],
 
     Raises what `read_label` raises, and Invalid for values that the criteria does not accept.
     """
-    wanted = read_uuid(sent.get("criteria", ""))
-    criteria = next((candidate for candidate in list_criteria(account=account) if candidate.pk == wanted), None)
+    criteria_id = read_uuid(sent.get("criteria", ""))
+    criteria = next((candidate for candidate in list_criteria(account=account) if candidate.pk == criteria_id), None)
     if criteria is None:
         raise Invalid(FieldError("/criteria", "Choose by what to label."))
-    given = read_label(criteria, sent)
-    annotate(account=account, criteria_id=criteria.pk, of=thing_of(row, criteria), given=given, actor=actor)
+    value = read_label(criteria, sent)
+    annotate(account=account, criteria_id=criteria.pk, of=thing_of(row, criteria), given=value, actor=actor)
     return criteria
 
 
@@ -87,8 +87,8 @@ def add_to_dataset(
 ) -> tuple[DatasetVersion, bool]:
     """Add the sample to a dataset, or begin one with it; return the version, and whether it is new."""
     example = example_of(row.request, sent.get("expected", "").strip() or None)
-    wanted = sent.get("dataset", "")
-    if wanted == NEW:
+    choice = sent.get("dataset", "")
+    if choice == NEW:
         version = create_dataset(
             account=account,
             name=sent.get("name", "").strip(),
@@ -97,7 +97,7 @@ def add_to_dataset(
             actor=actor,
         )
         return version, True
-    if (id := read_uuid(wanted)) is None:
+    if (id := read_uuid(choice)) is None:
         raise Invalid(FieldError("/dataset", "Choose a dataset."))
     dataset = get_dataset(account=account, id=uuid.UUID(str(id)))
     return extend_dataset(account=account, dataset=dataset, examples=[example], actor=actor)

@@ -95,13 +95,13 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
     siblings = siblings_of(account=account, evaluation=row)
     of_this = labels_of_evaluation(account=account, id=row.pk)
     of_log = [sibling for sibling in siblings if sibling.evaluation_type == Evaluation.Type.ANNOTATION]
-    known = {label.pk for label in of_this}
-    labelled = texts_of_labels(account, [row]).get(row.pk) if is_label(row) else None
+    ids = {label.pk for label in of_this}
+    label_texts = texts_of_labels(account, [row]).get(row.pk) if is_label(row) else None
     return EvaluationDetail(
         row=row,
         outcome=outcome_word(row),
         score=shown_score(row),
-        texts=_labelled_texts(labelled) if is_label(row) else list(_texts(row, sample, extra)),
+        texts=_labelled_texts(label_texts) if is_label(row) else list(_texts(row, sample, extra)),
         passages=_passages(sample.contexts, extra),
         sentences=_sentences(sample.output, extra),
         explanation=marked_text(row.explanation) if row.explanation else None,
@@ -109,9 +109,9 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
         facts=json_block_of(as_sent({name: value for name, value in extra.items() if name != "judge"})),
         judge=judge if isinstance(judge, dict) else None,
         siblings=[sibling for sibling in siblings if sibling.evaluation_type != Evaluation.Type.ANNOTATION],
-        labels=[*of_this, *(label for label in of_log if label.id not in known)],
+        labels=[*of_this, *(label for label in of_log if label.id not in ids)],
         is_label=is_label(row),
-        labelled=labelled,
+        labelled=label_texts,
         who=who_labelled(account, row, subjects_of(row, siblings)) if is_label(row) else (),
     )
 
@@ -124,27 +124,27 @@ def _labelled_texts(texts: LabelledTexts | None) -> list[SampleText]:
 
 def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[SampleText]:
     marks = marks_of(row.spans, extra, passed=row.passed)
-    shown = [
+    texts = [
         SampleText("Input", marked_text(sample.input)),
         SampleText("Output", marked_text(sample.output, marks), _marks_note(marks, _stretches(row.spans))),
     ]
-    shown += [SampleText("Gold answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
+    texts += [SampleText("Gold answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
     for title, text in (("System prompt", sample.system_prompt), ("Baseline output", sample.baseline_output)):
         if text is not None:
-            shown.append(SampleText(title, marked_text(text)))
+            texts.append(SampleText(title, marked_text(text)))
     if row.text_output:
-        shown.append(SampleText("What the evaluator answered", marked_text(row.text_output)))
+        texts.append(SampleText("What the evaluator answered", marked_text(row.text_output)))
     for attachment in sample.attachments:
-        shown.append(
+        texts.append(
             SampleText(f"Attachment of {attachment.usage}", marked_text(f"{attachment.media_type}, not shown here"))
         )
-    return shown
+    return texts
 
 
 def _marks_note(marks: Sequence[TextMark], stretches: Sequence[tuple[int, int]]) -> str:
     """Count marks as readers see them: a marked word within a marked sentence does not split the sentence."""
-    named = [(mark.start, mark.end) for mark in marks if mark.label]
-    outside = [span for span in named if not any(start <= span[0] and span[1] <= end for start, end in stretches)]
+    mark_ranges = [(mark.start, mark.end) for mark in marks if mark.label]
+    outside = [span for span in mark_ranges if not any(start <= span[0] and span[1] <= end for start, end in stretches)]
     n = len(outside) + len(stretches)
     return f"{n} {'place' if n == 1 else 'places'} marked by the evaluator." if n else ""
 
@@ -155,13 +155,13 @@ def _stretches(spans: object) -> list[tuple[int, int]]:
 
 def _passages(passages: Sequence[Passage] | None, extra: Mapping[str, Any]) -> list[ShownPassage]:
     scores, best = extra.get("contexts"), extra.get("best_context")
-    known = scores if isinstance(scores, list) and len(scores) == len(passages or ()) else []
+    valid_scores = scores if isinstance(scores, list) and len(scores) == len(passages or ()) else []
     return [
         ShownPassage(
             number=i + 1,
             body=marked_text(passage.text),
             id=passage.id,
-            score=known[i] if i < len(known) and isinstance(known[i], int | float) else None,
+            score=valid_scores[i] if i < len(valid_scores) and isinstance(valid_scores[i], int | float) else None,
             is_best=best == i and len(passages or ()) > 1,
         )
         for i, passage in enumerate(passages or ())
@@ -169,17 +169,17 @@ def _passages(passages: Sequence[Passage] | None, extra: Mapping[str, Any]) -> l
 
 
 def _sentences(output: str | None, extra: Mapping[str, Any]) -> list[SentenceShown]:
-    found = extra.get("sentences")
-    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) and output else []
-    shown = []
+    sentences = extra.get("sentences")
+    rows = [row for row in sentences if isinstance(row, dict)] if isinstance(sentences, list) and output else []
+    result = []
     for row in sorted(rows, key=lambda one: one.get("start") or 0)[:MAX_SENTENCES]:
         start, end, support = row.get("start"), row.get("end"), row.get("support")
         if isinstance(start, int) and isinstance(end, int) and isinstance(support, int | float):
             fails_alone = _fails_alone(row, extra)
             text = shown_literally((output or "")[start:end])
             figure = beside(support, SUPPORTED) or f"just below {SUPPORTED:g}"
-            shown.append(SentenceShown(text, float(support), figure, fails_alone or support < SUPPORTED, fails_alone))
-    return shown
+            result.append(SentenceShown(text, float(support), figure, fails_alone or support < SUPPORTED, fails_alone))
+    return result
 
 
 def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
@@ -187,8 +187,8 @@ def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
 
     Rows of earlier versions lack the flag and are checked by their problems.
     """
-    if isinstance(told := sentence.get("fails_alone"), bool):
-        return told
+    if isinstance(flag := sentence.get("fails_alone"), bool):
+        return flag
     problems = extra.get("problems")
     starts = [
         problem.get("start")

@@ -52,21 +52,21 @@ def is_label(row: Any) -> bool:
 def texts_of_rows(account: Account, rows: Iterable[SampleRow]) -> Texts:
     """Return the texts for the labels of a page, keyed by request ID."""
     labels = [row.verdicts[0] for row in rows if row.verdicts and is_label(row.verdicts[0])]
-    found = texts_of_labels(account, labels)
-    return {label.request_id: found[label.id] for label in labels if label.id in found}
+    texts = texts_of_labels(account, labels)
+    return {label.request_id: texts[label.id] for label in labels if label.id in texts}
 
 
 def texts_of_labels(account: Account, labels: Collection[Any]) -> Texts:
     """Return what labels are of, by their ids; nothing for what has been deleted since."""
     references = {label.id: ("log", label.log_id) for label in labels if label.log_id}
     if others := [label.id for label in labels if not label.log_id]:
-        named = labels_of(account).filter(pk__in=others).values_list("pk", "resource_type", "reference")
-        references |= {id: (kind, reference) for id, kind, reference in named}
-    found = dict(_of_outputs(account, references))
+        targets = labels_of(account).filter(pk__in=others).values_list("pk", "resource_type", "reference")
+        references |= {id: (kind, reference) for id, kind, reference in targets}
+    texts = dict(_of_outputs(account, references))
     for kind in COLUMNS:
-        wanted = {id: text for id, (of, text) in references.items() if of == kind and id not in found}
-        found |= _of_evaluations(account, kind, wanted)
-    return found
+        missing = {id: text for id, (of, text) in references.items() if of == kind and id not in texts}
+        texts |= _of_evaluations(account, kind, missing)
+    return texts
 
 
 def subjects_of(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
@@ -105,8 +105,8 @@ def _without_links(account: Account, names: Sequence[str]) -> list[str]:
     """Replace the IDs of links by their names, and reviewers reported by a key by the names that it gave."""
     ids = [name.removeprefix("link:") for name in names if name.startswith("link:")]
     rows = ReviewLink.objects.filter(account=account, pk__in=ids).values_list("pk", "name") if ids else ()
-    known = {f"link:{id}": f"{name} (by a link)" for id, name in rows}
-    return [known.get(name, name.partition("/")[2] or name) for name in names]
+    link_names = {f"link:{id}": f"{name} (by a link)" for id, name in rows}
+    return [link_names.get(name, name.partition("/")[2] or name) for name in names]
 
 
 def _output_id(reference: str) -> int | None:
@@ -115,13 +115,17 @@ def _output_id(reference: str) -> int | None:
 
 
 def _of_outputs(account: Account, references: Mapping[int, tuple[str, str]]) -> Iterable[tuple[int, LabelledTexts]]:
-    wanted = {id: found for id, (kind, text) in references.items() if kind == "log" and (found := _output_id(text))}
-    if not wanted:
+    output_ids = {
+        id: parsed_id for id, (kind, text) in references.items() if kind == "log" and (parsed_id := _output_id(text))
+    }
+    if not output_ids:
         return
-    rows = Output.objects.filter(account=account, pk__in=wanted.values()).exclude(config__state=Config.State.DELETED)
-    asked = Example.objects.filter(account=account, pk=OuterRef("example_id")).values("input")
-    outputs = {row.pk: row for row in rows.select_related("config", "experiment").annotate(asked=Subquery(asked))}
-    for id, output_id in wanted.items():
+    rows = Output.objects.filter(account=account, pk__in=output_ids.values()).exclude(
+        config__state=Config.State.DELETED
+    )
+    inputs = Example.objects.filter(account=account, pk=OuterRef("example_id")).values("input")
+    outputs = {row.pk: row for row in rows.select_related("config", "experiment").annotate(asked=Subquery(inputs))}
+    for id, output_id in output_ids.items():
         if row := outputs.get(output_id):
             yield (
                 id,
@@ -141,8 +145,8 @@ def _of_evaluations(account: Account, kind: str, wanted: Mapping[int, str]) -> d
     column = COLUMNS[kind]
     rows = Evaluation.objects.filter(account=account, captured=True, **{f"{column}__in": set(wanted.values())})
     rows = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by(column, "-created_at", "-id")
-    found = rows.distinct(column).values_list(column, "pk", "request__input", "request__output")
-    texts = {str(key): (id, input, output) for key, id, input, output in found}
+    values = rows.distinct(column).values_list(column, "pk", "request__input", "request__output")
+    texts = {str(key): (id, input, output) for key, id, input, output in values}
     return {
         label: LabelledTexts(input, output, *_place(kind, text, id))
         for label, text in wanted.items()

@@ -104,9 +104,9 @@ def _same(names: Sequence[str]) -> Options:
 
 def _with_project(projects: Options, asked: AskedFilters) -> Options:
     """Add the project that the address names, or the form would show that none is chosen."""
-    wanted = asked.values.get("project", "")
-    is_known = not wanted or any(id == wanted for id, _ in projects)
-    return [*projects] if is_known else [*projects, (wanted, NOT_LISTED)]
+    project = asked.values.get("project", "")
+    is_known = not project or any(id == project for id, _ in projects)
+    return [*projects] if is_known else [*projects, (project, NOT_LISTED)]
 
 
 def unknown_names(account: Account, fields: Sequence[FormField]) -> list[tuple[str, str, str]]:
@@ -137,8 +137,8 @@ def _profiles(account: Account) -> list[str]:
 
 def _tags(account: Account) -> Options:
     rows = list_tags(account=account, limit=50, offset=0)
-    said = (f"{row['key']}:{row['value']}" for row in rows)
-    return _same([tag for tag in said if len(tag) < MAX_TAG and tag.isprintable()])
+    tags = (f"{row['key']}:{row['value']}" for row in rows)
+    return _same([tag for tag in tags if len(tag) < MAX_TAG and tag.isprintable()])
 
 
 def found_samples(account: Account, asked: AskedFilters, now: datetime, cursor: str | None) -> WordsPage:

@@ -66,8 +66,10 @@ def saved_chips(visitor: Visitor, address: Mapping[str, str]) -> list[SavedChip]
 
 
 def _chip(row: SavedSearch, visitor: Visitor, address: Mapping[str, str]) -> SavedChip:
-    here = {name: text.strip() for name, text in address.items() if name not in (*PAGE_KEYS, OPENED) and text.strip()}
-    is_here = row.query == here
+    current = {
+        name: text.strip() for name, text in address.items() if name not in (*PAGE_KEYS, OPENED) and text.strip()
+    }
+    is_here = row.query == current
     return SavedChip(
         id=row.pk,
         name=row.name,
@@ -110,8 +112,8 @@ def saving_fields(visitor: Visitor, query: str, name: str = "", is_shared: bool 
         FormField("name", "Name of the search", value=name, help=help, is_required=True),
     ]
     if visitor.may_edit:
-        shared = FormField("shared", "Share with the account", "checkbox", value="on" if is_shared else "")
-        fields.append(shared)
+        share_field = FormField("shared", "Share with the account", "checkbox", value="on" if is_shared else "")
+        fields.append(share_field)
     return fields
 
 

@@ -132,9 +132,9 @@ def _not_allowed() -> PageRefused:
 
 
 def _shown(request: PageRequest, problem: Invalid | None = None) -> HttpResponse:
-    visitor, sent = request.visitor, request.POST
-    is_saving = problem is not None and bool(sent.get("query"))
-    again = saving_fields(visitor, sent["query"], sent.get("name", ""), bool(sent.get("shared"))) if is_saving else []
+    visitor, data = request.visitor, request.POST
+    is_saving = problem is not None and bool(data.get("query"))
+    again = saving_fields(visitor, data["query"], data.get("name", ""), bool(data.get("shared"))) if is_saving else []
     context = {
         "rows": saved_rows(visitor),
         "fields": again,

@@ -36,8 +36,8 @@ def outcome_words(row: Any) -> str:
 
 def shown_score(row: Any) -> float | None:
     """Return the score that the API shows of a row."""
-    found = score_of(row.family, row.score, row.passed)
-    return None if found is None else float(found)
+    score = score_of(row.family, row.score, row.passed)
+    return None if score is None else float(score)
 
 
 def evaluation_address(id: int) -> str:
@@ -65,13 +65,13 @@ def verdict_chip(row: Any, *, is_met: bool = True) -> SafeString:
     """Return a verdict as a link to its page."""
     outcome = outcome_word(row)
     score = shown_score(row)
-    said = row.error_code if outcome == "error" else number_text(score) if score is not None else ""
+    text = row.error_code if outcome == "error" else number_text(score) if score is not None else ""
     return element(
         "a",
         element("span", SIGNS[outcome], class_="sign", aria_hidden="true"),
         element("span", asked_name(row), class_="asked", dir="auto"),
         element("span", f" {outcome_words(row)} ", class_="unseen"),
-        element("span", said, class_="figure") if said else None,
+        element("span", text, class_="figure") if text else None,
         class_=f"verdict {outcome}" if is_met else f"verdict {outcome} beside",
         href=evaluation_address(row.id),
     )

@@ -48,23 +48,23 @@ MAX_DATASETS = 200
 def evaluations_page(request: PageRequest) -> HttpResponse:
     """Show samples with their verdicts, by the filters of the address."""
     visitor = request.visitor
-    asked = asked_filters(visitor.account, request.GET.dict(), visitor.now)
-    found = {} if asked.errors else _found(request, asked)
-    fields, chips = filter_fields(visitor.account, asked), saved_chips(visitor, request.GET.dict())
-    opened = next((chip for chip in chips if chip.is_opened), None)
-    table = found.get("table")
+    query = asked_filters(visitor.account, request.GET.dict(), visitor.now)
+    results = {} if query.errors else _found(request, query)
+    fields, chips = filter_fields(visitor.account, query), saved_chips(visitor, request.GET.dict())
+    open_chip = next((chip for chip in chips if chip.is_opened), None)
+    table = results.get("table")
     context = {
-        **found,
-        "fields": [*fields, FormField(OPENED, "", "hidden", value=str(opened.id))] if opened else fields,
+        **results,
+        "fields": [*fields, FormField(OPENED, "", "hidden", value=str(open_chip.id))] if open_chip else fields,
         "saved": chips,
-        "opened": opened,
-        "saving": saveable(visitor, asked, chips),
+        "opened": open_chip,
+        "saving": saveable(visitor, query, chips),
         "unknown": unknown_names(visitor.account, fields) if table and not table.rows else [],
-        "is_filtered": bool(asked.values),
-        "call": search_call(asked),
+        "is_filtered": bool(query.values),
+        "call": search_call(query),
         "query": request.GET.urlencode(),
     }
-    is_refused = bool(asked.errors) or "refusal" in found
+    is_refused = bool(query.errors) or "refusal" in results
     return render(request, "console/evaluations/list.html", context, status=422 if is_refused else 200)
 
 
@@ -73,15 +73,15 @@ def _found(request: PageRequest, asked: AskedFilters) -> dict[str, Any]:
     account, now = request.visitor.account, request.visitor.now
     try:
         page = found_samples(account, asked, now, request.GET.get("cursor"))
-        found = {
+        results = {
             "table": samples_table(page.found, now, texts_of_rows(account, page.found.rows)),
             "n_in_span": count_in_span(account, asked),
         }
     except Problem as problem:
         return {"refusal": search_refusal(problem)}
     if page.left:
-        found |= {"looked_back_to": page.left[1], "further": _further(request, page.left)}
-    return found
+        results |= {"looked_back_to": page.left[1], "further": _further(request, page.left)}
+    return results
 
 
 def _further(request: PageRequest, left: tuple[datetime, datetime]) -> str:
@@ -94,13 +94,13 @@ def _further(request: PageRequest, left: tuple[datetime, datetime]) -> str:
 def export_page(request: PageRequest) -> HttpResponse:
     """Answer the rows of the same filters as a file."""
     account = request.visitor.account
-    asked = asked_filters(account, request.GET.dict(), request.visitor.now)
-    if asked.errors:
-        raise Invalid(*(FieldError(f"/{name}", said) for name, said in asked.errors.items()))
+    query = asked_filters(account, request.GET.dict(), request.visitor.now)
+    if query.errors:
+        raise Invalid(*(FieldError(f"/{name}", detail) for name, detail in query.errors.items()))
     with account_scope(account.pk):
         # Report invalid filters before the file begins.
-        evaluation_condition(asked.filters)
-    answer = StreamingHttpResponse(csv_of(account=account, asked=asked), content_type="text/csv; charset=utf-8")
+        evaluation_condition(query.filters)
+    answer = StreamingHttpResponse(csv_of(account=account, asked=query), content_type="text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = 'attachment; filename="evaluations.csv"'
     # No answer that streams is an HttpResponse by its type; what a page does with one is done with it.
     return cast(HttpResponse, answer)
@@ -152,8 +152,8 @@ def keep_example(request: PageRequest, id: int) -> HttpResponse:
     except Invalid as problem:
         return _shown(request, row, problem.row.status, dataset_errors=_words(problem))
     name = version.dataset.name
-    said = f"Added to {name}: version {version.number} has {version.n_examples} examples."
-    messages.success(request, said if is_new else f"{name} has this example already, in version {version.number}.")
+    text = f"Added to {name}: version {version.number} has {version.n_examples} examples."
+    messages.success(request, text if is_new else f"{name} has this example already, in version {version.number}.")
     return redirect("console_evaluation", row.pk)
 
 

@@ -39,10 +39,10 @@ def search_words(
     try:
         with transaction.atomic(using=current_role()):
             condition = evaluation_condition(asked.filters)
-            found = search_samples(
+            page = search_samples(
                 account=account, condition=condition, limit=limit, cursor=cursor, seconds=WHOLE_SECONDS
             )
-            return WordsPage(found)
+            return WordsPage(page)
     except Problem as problem:
         if problem.code != "search_too_slow":
             raise
@@ -72,11 +72,11 @@ def search_by_steps(
         start = max(since, end - step)
         filters = [*asked.filters, _at("ge", start), *([] if is_open else [_at("lt", end)])]
         condition, n_met = evaluation_condition(filters), sum(len(row.met) for row in rows)
-        found = search_samples(account=account, condition=condition, limit=limit - n_met, cursor=cursor)
-        rows += found.rows
-        if found.next_cursor is not None or start <= since:
-            return WordsPage(SamplePage(rows, found.next_cursor))
-        if n_met + sum(len(row.met) for row in found.rows) >= limit or clock() - began > BUDGET_SECONDS:
+        page = search_samples(account=account, condition=condition, limit=limit - n_met, cursor=cursor)
+        rows += page.rows
+        if page.next_cursor is not None or start <= since:
+            return WordsPage(SamplePage(rows, page.next_cursor))
+        if n_met + sum(len(row.met) for row in page.rows) >= limit or clock() - began > BUDGET_SECONDS:
             return WordsPage(SamplePage(rows, None), (since, start))
         end, step, is_open = start, min(2 * step, WIDEST_STEP), False
 

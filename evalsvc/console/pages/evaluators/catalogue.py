@@ -47,8 +47,8 @@ class Narrowed:
 
     def lets_through(self, one: EvaluatorOut) -> bool:
         """Return whether an evaluator is wanted."""
-        said = f"{one.id} {one.name} {one.description} {' '.join(one.aliases)}".lower()
-        return self.words.lower() in said and self.lane in ("", one.lane) and self.family in ("", one.evaluator_family)
+        text = f"{one.id} {one.name} {one.description} {' '.join(one.aliases)}".lower()
+        return self.words.lower() in text and self.lane in ("", one.lane) and self.family in ("", one.evaluator_family)
 
 
 def catalogue(account: Account) -> list[EvaluatorOut]:
@@ -100,9 +100,9 @@ def _row(one: EvaluatorOut) -> TableRow:
         else element("span", "no", class_="badge warn")
     )
     old = element("span", " an older date of it", class_="quiet") if one.deprecated else None
-    said = joined_parts([element("span", one.description, dir="auto"), old])
+    description = joined_parts([element("span", one.description, dir="auto"), old])
     return TableRow(
-        (name, said, field_words(one.required_input_fields), runs, can),
+        (name, description, field_words(one.required_input_fields), runs, can),
         href=reverse("console_evaluator", args=[one.id]),
         tone="" if one.evaluation_enabled else "warn",
     )
@@ -112,17 +112,17 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
     """Return how right an evaluator was on labelled sets; None where nothing was measured."""
     if not sets:
         return None
-    shown = [
+    figures = [
         (key, title) for key, title in FIGURES if any(getattr(accuracy.figures, key) is not None for accuracy in sets)
     ]
-    columns = (Column("Set", kind="wide"), *(Column(title) for _, title in shown))
+    columns = (Column("Set", kind="wide"), *(Column(title) for _, title in figures))
     rows = [
         TableRow(
             (
                 _set_words(accuracy),
                 *(
                     number_markup(number_of_figure(getattr(accuracy.figures, key), n_of(accuracy, key)))
-                    for key, _ in shown
+                    for key, _ in figures
                 ),
             )
         )

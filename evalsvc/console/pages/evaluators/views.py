@@ -30,16 +30,16 @@ from evalsvc.rest.problems import Problem
 def evaluators_page(request: PageRequest) -> HttpResponse:
     """Show the catalogue."""
     rows = catalogue(request.visitor.account)
-    asked = Narrowed(*(request.GET.get(name, "").strip() for name in ("q", "lane", "family")))
+    filters = Narrowed(*(request.GET.get(name, "").strip() for name in ("q", "lane", "family")))
     families = sorted({row.evaluator_family for row in rows})
     fields = [
-        FormField("q", "Words", value=asked.words),
-        FormField("lane", "Runs", "select", asked.lane, [("", "anywhere"), *LANES.items()]),
-        FormField("family", "Family", "select", asked.family, [("", "all"), *((name, name) for name in families)]),
+        FormField("q", "Words", value=filters.words),
+        FormField("lane", "Runs", "select", filters.lane, [("", "anywhere"), *LANES.items()]),
+        FormField("family", "Family", "select", filters.family, [("", "all"), *((name, name) for name in families)]),
     ]
     context = {
         "fields": fields,
-        "table": catalogue_table([row for row in rows if asked.lets_through(row)]),
+        "table": catalogue_table([row for row in rows if filters.lets_through(row)]),
         "call": ApiCall("GET", "/v1/evaluators"),
     }
     return render(request, "console/evaluators/list.html", context)

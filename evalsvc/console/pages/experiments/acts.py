@@ -61,8 +61,8 @@ def _done(request: PageRequest, plan: ExperimentPlan) -> str:
     if ACTIONS[name] is RESUME:
         enqueue_after_commit()
     n, flying = len(effect.op.changed_ids), effect.op.n_in_flight
-    named = effect.configs[0].name if len(effect.configs) == 1 else f"{n} config{'' if n == 1 else 's'}"
-    return f"{DONE_WORDS[name]} {named}." + (f" {flying} answers on their way will be kept." if flying else "")
+    target = effect.configs[0].name if len(effect.configs) == 1 else f"{n} config{'' if n == 1 else 's'}"
+    return f"{DONE_WORDS[name]} {target}." + (f" {flying} answers on their way will be kept." if flying else "")
 
 
 def _asked(request: PageRequest) -> tuple[str, list[int] | None]:
@@ -133,8 +133,8 @@ def _confirm_many(request: PageRequest, plan: ExperimentPlan) -> HttpResponse:
     if not configs:
         messages.error(request, "Nothing was done: tick a config first.")
         return redirect("console_experiment", id=plan.pk)
-    named = ", ".join(config.name for config in configs)
-    detail = f"{named}: they stop and are shown no more, and cannot be brought back. Cost and evidence are kept."
+    names = ", ".join(config.name for config in configs)
+    detail = f"{names}: they stop and are shown no more, and cannot be brought back. Cost and evidence are kept."
     title = f"Delete {len(configs)} config{'' if len(configs) == 1 else 's'}"
     return _confirm(request, plan, plan.experiment.name, title, detail, configs=configs)
 
@@ -158,24 +158,24 @@ def clone_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
     visitor = request.visitor
     plan = get_plan(account=visitor.account, id=id)
     config = get_config(account=visitor.account, experiment_id=id, id=config_id)
-    sent = {"name": request.POST.get("name", ""), "parameters": request.POST.get("parameters", "")}
+    data = {"name": request.POST.get("name", ""), "parameters": request.POST.get("parameters", "")}
     errors: dict[str, str] = {}
     if request.method == "POST":
         try:
-            wanted = read_json_object(sent["parameters"], "/parameters")
-            changes = changed_parameters(config.parameters, wanted)
-            body = checked(CloneIn(data={"name": sent["name"].strip() or None, "changes": changes}))
-            made = clone(account=visitor.account, config=config, actor=visitor.actor, **body)
+            parameters = read_json_object(data["parameters"], "/parameters")
+            changes = changed_parameters(config.parameters, parameters)
+            body = checked(CloneIn(data={"name": data["name"].strip() or None, "changes": changes}))
+            new_config = clone(account=visitor.account, config=config, actor=visitor.actor, **body)
         except Problem as problem:
             errors = _errors_of(problem)
         else:
             enqueue_after_commit()
-            messages.success(request, f"{made.name} was made from {config.name}.")
-            return redirect(f"{reverse('console_experiment', args=[id])}#config-{made.pk}")
+            messages.success(request, f"{new_config.name} was made from {config.name}.")
+            return redirect(f"{reverse('console_experiment', args=[id])}#config-{new_config.pk}")
     context = {
         "plan": plan,
         "config": config,
-        "fields": _clone_fields(config, sent if errors else {}, errors),
+        "fields": _clone_fields(config, data if errors else {}, errors),
         "refused": errors.get("", ""),
     }
     return render(request, "console/experiments/clone.html", context, status=422 if errors else 200)
@@ -204,13 +204,13 @@ def _clone_fields(config: Config, sent: Mapping[str, str], errors: Mapping[str, 
 
 def _errors_of(problem: Problem) -> dict[str, str]:
     """Put what was refused at the field that it is about."""
-    found: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for error in problem.errors:
-        rest = error.pointer.removeprefix("/changes").removeprefix("/parameters").removeprefix("/")
-        name = "name" if rest == "name" else "parameters"
-        said = f"{rest}: {error.detail}" if rest and name == "parameters" else error.detail
-        found[name] = f"{found[name]} {said}" if name in found else said
-    return found or {"": problem.detail}
+        path = error.pointer.removeprefix("/changes").removeprefix("/parameters").removeprefix("/")
+        name = "name" if path == "name" else "parameters"
+        text = f"{path}: {error.detail}" if path and name == "parameters" else error.detail
+        errors[name] = f"{errors[name]} {text}" if name in errors else text
+    return errors or {"": problem.detail}
 
 
 def changed_parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -198,11 +198,11 @@ def with_sent(fields: Sequence[FormField], sent: Mapping[str, str], errors: Mapp
 
 def errors_at_fields(errors: Sequence[FieldError]) -> dict[str, str]:
     """Return what was refused, by the field of the form that it is about; under "" what is about none."""
-    found: dict[str, str] = {}
+    errors_by_field: dict[str, str] = {}
     for error in errors:
-        name, said = _field_of(error)
-        found[name] = f"{found[name]} {said}" if name in found else said
-    return found
+        name, detail = _field_of(error)
+        errors_by_field[name] = f"{errors_by_field[name]} {detail}" if name in errors_by_field else detail
+    return errors_by_field
 
 
 def _field_of(error: FieldError) -> tuple[str, str]:

@@ -40,9 +40,9 @@ class KnobTable:
 
 def knobs_of_configs(configs: Sequence[Config]) -> list[str]:
     """Name the parameters that not all configs share, as `parameters.temperature`."""
-    found = [dict(_flat(config.parameters)) for config in configs]
-    names = dict.fromkeys(name for parameters in found for name in parameters)
-    return [name for name in names if len({parameters.get(name) for parameters in found}) > 1][:MOST_KNOBS]
+    parameter_sets = [dict(_flat(config.parameters)) for config in configs]
+    names = dict.fromkeys(name for parameters in parameter_sets for name in parameters)
+    return [name for name in names if len({parameters.get(name) for parameters in parameter_sets}) > 1][:MOST_KNOBS]
 
 
 def _flat(parameters: Mapping[str, Any], at: str = "parameters", depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -57,8 +57,8 @@ def _flat(parameters: Mapping[str, Any], at: str = "parameters", depth: int = 0)
 
 def knob_table(account: Account, plan: ExperimentPlan, knob: str, metric: str) -> KnobTable:
     """Average the configs of each value, example by example. Raises Invalid for what cannot be grouped."""
-    found = aggregates_of(account, plan, {"by": [knob], "metric": metric, "max_slices": 10})
-    groups = [KnobGroup(value_text(row["values"].get(knob)), row["configs"], row) for row in found["rows"]]
+    aggregates = aggregates_of(account, plan, {"by": [knob], "metric": metric, "max_slices": 10})
+    groups = [KnobGroup(value_text(row["values"].get(knob)), row["configs"], row) for row in aggregates["rows"]]
     bars = [
         Ranged(
             group.value,
@@ -70,10 +70,12 @@ def knob_table(account: Account, plan: ExperimentPlan, knob: str, metric: str) -
         )
         for group in groups
     ]
-    says = f"{metric}, on {found['covers'] or 'this set'}; all {found['n_comparisons']} intervals hold together"
+    says = (
+        f"{metric}, on {aggregates['covers'] or 'this set'}; all {aggregates['n_comparisons']} intervals hold together"
+    )
     name = knob.removeprefix("parameters.")
-    chart = ranges(f"By {name}", metric, bars, says=f"{says} at {level_text(found['level'])}.")
-    return KnobTable(name, groups, chart, found["level"], found["n_comparisons"])
+    chart = ranges(f"By {name}", metric, bars, says=f"{says} at {level_text(aggregates['level'])}.")
+    return KnobTable(name, groups, chart, aggregates["level"], aggregates["n_comparisons"])
 
 
 def value_text(value: Any) -> str:

@@ -41,12 +41,12 @@ def experiments(request: PageRequest) -> HttpResponse:
     state = choice(request, "state", tuple(STATES), "")
     text = request.GET.get("q", "")[:100]
     rows = list_plans(account=account, state=state or None, text=text or None)
-    found, links = numbered_page(request, rows, ON_A_PAGE)
-    overviews = overviews_of(found)
+    plans, links = numbered_page(request, rows, ON_A_PAGE)
+    overviews = overviews_of(plans)
     table = PageTable(
         "Experiments",
         COLUMNS,
-        [_row(plan, overviews[plan.pk], request.visitor.now) for plan in found],
+        [_row(plan, overviews[plan.pk], request.visitor.now) for plan in plans],
         is_walked=True,
         empty="No experiment is like this.",
     )
@@ -58,7 +58,7 @@ def experiments(request: PageRequest) -> HttpResponse:
             FormField("state", "State", "select", value=state, options=states),
         ],
         **links,
-        "is_first": not found and not state and not text,
+        "is_first": not plans and not state and not text,
         "call": ApiCall("GET", "/v1/experiments", {"limit": ON_A_PAGE}),
     }
     return render(request, "console/experiments/list.html", context)
@@ -84,16 +84,16 @@ def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
         if plan.state == ExperimentPlan.State.IDLE and seen.n_done:
             return "nobody: no config runs or is completed"
         return "nobody" if plan.state in ENDED else "nobody yet"
-    shown = headline(seen.figures)
+    estimate = headline(seen.figures)
     number_of_leader = Number(
-        shown["value"],
-        shown["lower"],
-        shown["upper"],
+        estimate["value"],
+        estimate["lower"],
+        estimate["upper"],
         n=seen.n,
         level=plan.level,
-        covers=watched_words(shown) or None,
-        low=min(0.0, shown["value"] or 0.0),
-        missing="" if shown["lower"] is not None else "no interval",
+        covers=watched_words(estimate) or None,
+        low=min(0.0, estimate["value"] or 0.0),
+        missing="" if estimate["lower"] is not None else "no interval",
         left_out=seen.left_out,
     )
     about = element("span", element("bdi", seen.leading), class_="facts")

@@ -42,31 +42,31 @@ BUDGET = ("queries", "cost", "seconds")
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_experiment(request: PageRequest) -> HttpResponse:
     """Show the form of a new experiment, preview the experiment, or create it."""
-    sent = sent_fields(request)
-    n_configs, n_metrics = _count(sent, "n_configs", 2), _count(sent, "n_metrics", 1)
-    if "add_config" in sent or "add_metric" in sent:
-        n_configs = min(MOST_BLOCKS, n_configs + ("add_config" in sent))
-        n_metrics = min(MOST_BLOCKS, n_metrics + ("add_metric" in sent))
-        return _form(request, sent, n_configs, n_metrics)
+    data = sent_fields(request)
+    n_configs, n_metrics = _count(data, "n_configs", 2), _count(data, "n_metrics", 1)
+    if "add_config" in data or "add_metric" in data:
+        n_configs = min(MOST_BLOCKS, n_configs + ("add_config" in data))
+        n_metrics = min(MOST_BLOCKS, n_metrics + ("add_metric" in data))
+        return _form(request, data, n_configs, n_metrics)
     if request.method != "POST":
         start = {"dataset": request.GET.get("dataset", "")} if request.GET.get("dataset") else {}
         return _form(request, start and {**start, "start": "on"}, n_configs, n_metrics)
     try:
-        body = experiment_body_of(sent, n_configs, n_metrics)
-        planned = read_experiment(account=request.visitor.account, epoch=None, sent=body)
-        if "preview" in sent:
-            found = preview_experiment(account=request.visitor.account, planned=planned)
-            return _form(request, sent, n_configs, n_metrics, preview=found, body=body)
-        return _made(request, planned)
+        body = experiment_body_of(data, n_configs, n_metrics)
+        plan = read_experiment(account=request.visitor.account, epoch=None, sent=body)
+        if "preview" in data:
+            preview = preview_experiment(account=request.visitor.account, planned=plan)
+            return _form(request, data, n_configs, n_metrics, preview=preview, body=body)
+        return _made(request, plan)
     except Problem as problem:
         errors = errors_at_fields(problem.errors) or {"": problem.detail}
-        return _form(request, sent, n_configs, n_metrics, errors=errors)
+        return _form(request, data, n_configs, n_metrics, errors=errors)
 
 
 def _made(request: PageRequest, planned: PlannedExperiment) -> HttpResponse:
     visitor, body = request.visitor, planned.body
     start = bool(body["plan"]["start"])
-    made = create_experiment(
+    experiment = create_experiment(
         account=visitor.account,
         name=body["name"],
         plan=planned.spec,
@@ -76,8 +76,8 @@ def _made(request: PageRequest, planned: PlannedExperiment) -> HttpResponse:
     )
     if start:
         enqueue_after_commit()
-    messages.success(request, f"{made.name} {'runs' if start else 'is a draft; start it when it is right'}.")
-    return redirect("console_experiment", id=made.pk)
+    messages.success(request, f"{experiment.name} {'runs' if start else 'is a draft; start it when it is right'}.")
+    return redirect("console_experiment", id=experiment.pk)
 
 
 def _form(
@@ -90,16 +90,16 @@ def _form(
     preview: Mapping[str, Any] | None = None,
     body: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
-    source, found = field_source(request.visitor.account), errors or {}
+    source, field_errors = field_source(request.visitor.account), errors or {}
     context = {
-        "plan_fields": with_sent(plan_fields(source), sent, found),
-        "budget_fields": with_sent(budget_fields(), sent, found),
-        "metrics": groups_of_fields("m", "Metric", n_metrics, metric_fields, source, sent, found),
-        "configs": groups_of_fields("c", "Config", n_configs, config_fields, source, sent, found),
+        "plan_fields": with_sent(plan_fields(source), sent, field_errors),
+        "budget_fields": with_sent(budget_fields(), sent, field_errors),
+        "metrics": groups_of_fields("m", "Metric", n_metrics, metric_fields, source, sent, field_errors),
+        "configs": groups_of_fields("c", "Config", n_configs, config_fields, source, sent, field_errors),
         "n_configs": n_configs,
         "n_metrics": n_metrics,
-        "refused": found.get("", ""),
-        "n_errors": len(found),
+        "refused": field_errors.get("", ""),
+        "n_errors": len(field_errors),
         "preview": preview,
         "mind": [MIND.get(warning, warning) for warning in preview["warnings"]] if preview else [],
         "has_datasets": bool(source.datasets),
@@ -135,19 +135,19 @@ def experiment_body_of(sent: Mapping[str, str], n_configs: int, n_metrics: int) 
 
 def _missing(metrics: Sequence[object], configs: Sequence[object]) -> list[FieldError]:
     """Return the errors of a form without a metric or without a config, in the form's terms."""
-    wanted = (
+    requirements = (
         (metrics, "/plan/metrics", "Choose an evaluator, or what is read of each answer."),
         (configs, "/configs", "Fill in one config: of the kind chat, a connection and a prompt."),
     )
-    return [FieldError(pointer, words) for found, pointer, words in wanted if not found]
+    return [FieldError(pointer, words) for values, pointer, words in requirements if not values]
 
 
 def _metric(sent: Mapping[str, str], i: int) -> dict[str, Any] | None:
-    said = {name: sent.get(f"m{i}-{name}", "").strip() for name in ("name", "evaluator", "criteria", "source")}
-    if not said["evaluator"] and not said["source"]:
+    values = {name: sent.get(f"m{i}-{name}", "").strip() for name in ("name", "evaluator", "criteria", "source")}
+    if not values["evaluator"] and not values["source"]:
         return None
-    metric: dict[str, Any] = {name: value for name, value in said.items() if value}
-    metric.setdefault("name", said["source"] or said["evaluator"])
+    metric: dict[str, Any] = {name: value for name, value in values.items() if value}
+    metric.setdefault("name", values["source"] or values["evaluator"])
     return {**metric, "higher_is_better": sent.get(f"m{i}-better") != "low"}
 
 

@@ -73,17 +73,22 @@ def outputs(request: PageRequest, id: int) -> HttpResponse:
     plan = get_plan(account=account, id=id)
     configs = list(list_configs(account=account, experiment_id=id))
     config = _chosen(request, configs)
-    wanted = _wanted(request, plan, config)
-    check_wanted(plan, wanted)
+    selection = _wanted(request, plan, config)
+    check_wanted(plan, selection)
     cursor = request.GET.get("cursor")
-    rows, following = page_of_outputs(account, plan, wanted, limit=ON_A_PAGE, cursor=cursor)
-    query = {"config_id": wanted.config_id, "status": wanted.status, "order_by": wanted.order_by, "limit": ON_A_PAGE}
+    rows, following = page_of_outputs(account, plan, selection, limit=ON_A_PAGE, cursor=cursor)
+    query = {
+        "config_id": selection.config_id,
+        "status": selection.status,
+        "order_by": selection.order_by,
+        "limit": ON_A_PAGE,
+    }
     context = {
         "plan": plan,
         "config": config,
-        "cards": [_card(row, wanted.metric or plan.primary_metric, _own(configs)) for row in rows],
+        "cards": [_card(row, selection.metric or plan.primary_metric, _own(configs)) for row in rows],
         "fields": _fields(request, plan, configs, config),
-        "is_narrowed": wanted.status is not None,
+        "is_narrowed": selection.status is not None,
         "next": address_with(request, cursor=following) if following else "",
         "first": address_with(request) if cursor else "",
         "compare": _compare_address(plan, config, configs),
@@ -96,10 +101,10 @@ def _chosen(request: PageRequest, configs: Sequence[Config]) -> Config | None:
     text = request.GET.get("config", "")
     if not text:
         return None
-    found = next((candidate for candidate in configs if is_bigint(text) and candidate.pk == int(text)), None)
-    if found is None:
+    match = next((candidate for candidate in configs if is_bigint(text) and candidate.pk == int(text)), None)
+    if match is None:
         raise NotFound
-    return found
+    return match
 
 
 def _metric(request: PageRequest, plan: ExperimentPlan) -> str:
@@ -118,9 +123,9 @@ def _wanted(request: PageRequest, plan: ExperimentPlan, config: Config | None) -
 def _fields(
     request: PageRequest, plan: ExperimentPlan, configs: Sequence[Config], config: Config | None
 ) -> list[FormField]:
-    named = [("", "all"), *((str(other.pk), other.name) for other in configs)]
+    config_options = [("", "all"), *((str(other.pk), other.name) for other in configs)]
     fields = [
-        FormField("config", "Config", "select", value=str(config.pk) if config else "", options=named),
+        FormField("config", "Config", "select", value=str(config.pk) if config else "", options=config_options),
         FormField("show", "Show", "select", value=request.GET.get("show", ""), options=list(STATUSES.items())),
         FormField("sort", "Order", "select", value=request.GET.get("sort", ""), options=list(ORDERS.items())),
     ]
@@ -177,16 +182,16 @@ def answer_remedy(code: str | None, *, is_own: bool) -> str:
 
 def score_remedy(code: str | None) -> str:
     """Return what can be done about a score that failed; nothing for codes that are not the service's."""
-    known = EVALUATION_ERRORS.get(code or "")
-    return known.remedy if known else ""
+    error = EVALUATION_ERRORS.get(code or "")
+    return error.remedy if error else ""
 
 
 def output_facts(row: Mapping[str, Any]) -> str:
     """Return what an answer took."""
-    said = (
+    formats = (
         ("latency_ms", "{:.0f} ms"),
         ("input_tokens", "{} tokens in"),
         ("output_tokens", "{} tokens out"),
         ("cost", "cost {:.4g}"),
     )
-    return ", ".join(form.format(row[name]) for name, form in said if row[name] is not None)
+    return ", ".join(form.format(row[name]) for name, form in formats if row[name] is not None)

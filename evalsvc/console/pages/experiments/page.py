@@ -68,11 +68,11 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
 
 def known_answer(request: PageRequest, membership: Membership, id: int) -> HttpResponse | None:
     """Answer a poll from the caches; None if a query of the database is necessary."""
-    look, seen = _look(request, membership, id), _seen(request)
-    tag = known_tag(look.board, seen)
+    look, reader_tag = _look(request, membership, id), _seen(request)
+    tag = known_tag(look.board, reader_tag)
     if tag is None:
         return None
-    return _answer(tag, seen, known_html(look, tag))
+    return _answer(tag, reader_tag, known_html(look, tag))
 
 
 def _answer(tag: BoardTag, seen: BoardTag | None, drawn: DrawnBoard | None) -> HttpResponse | None:
@@ -94,22 +94,22 @@ def live(request: PageRequest, id: int) -> HttpResponse:
     One thread reads the tag and one draws, for all concurrent requests.
     """
     account = request.visitor.account
-    look, seen = _look(request, request.visitor.membership, id), _seen(request)
+    look, reader_tag = _look(request, request.visitor.membership, id), _seen(request)
     with turn(look.board):
-        tag = known_tag(look.board, seen)
+        tag = known_tag(look.board, reader_tag)
         is_new = tag is None
         if tag is None:
             with account_scope(account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
                 tag = BoardTag.read(look.board)
             remember_tag(look.board, tag)
-    if (answer := _answer(tag, seen, known_html(look, tag))) is not None:
+    if (answer := _answer(tag, reader_tag, known_html(look, tag))) is not None:
         return answer
     with turn(look):
-        drawn = known_html(look, tag)
-        if drawn is None:
+        rendered = known_html(look, tag)
+        if rendered is None:
             with account_scope(account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
-                drawn = _draw(request, look, tag if is_new else BoardTag.read(look.board))
-    return _answer(drawn.tag, None, drawn) or HttpResponse(status=204)
+                rendered = _draw(request, look, tag if is_new else BoardTag.read(look.board))
+    return _answer(rendered.tag, None, rendered) or HttpResponse(status=204)
 
 
 def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
@@ -117,10 +117,10 @@ def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
     plan = get_plan(account=request.visitor.account, id=look.board[1], with_dataset=False)
     ever = configs_ever(plan)
     context = _shared(request, plan, _board(plan, ever, look), ever, tag, look)
-    drawn = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))
-    remember_html(look, drawn)
+    rendered = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))
+    remember_html(look, rendered)
     remember_tag(look.board, tag)
-    return drawn
+    return rendered
 
 
 def _look(request: PageRequest, membership: Membership, id: int) -> BoardLook:
@@ -184,8 +184,8 @@ def _choices(request: PageRequest, board: LiveBoard, knobs: list[str], by: str) 
         options = [(name, name) for name in board.metrics]
         fields.append(FormField("metric", "Metric", "select", value=board.metric, options=options))
     if knobs:
-        named = [("", "not at all"), *((knob, knob.removeprefix("parameters.")) for knob in knobs)]
-        fields.append(FormField("by", "Group by knob", "select", value=by, options=named))
+        knob_options = [("", "not at all"), *((knob, knob.removeprefix("parameters.")) for knob in knobs)]
+        fields.append(FormField("by", "Group by knob", "select", value=by, options=knob_options))
     return fields
 
 

@@ -55,8 +55,8 @@ def _history(evidence: GateEvidence) -> dict[str, Any]:
     scope = next(iter(history.scope)) if isinstance(history.scope, Mapping) else WHOLE
     if history.include_experiments != INCLUDED[scope]:
         window["include_experiments"] = history.include_experiments
-    named = {"evaluator": history.evaluator_id, "criteria": history.profile_name or None, **window}
-    return {key: value for key, value in named.items() if value and value != WHOLE}
+    fields = {"evaluator": history.evaluator_id, "criteria": history.profile_name or None, **window}
+    return {key: value for key, value in fields.items() if value and value != WHOLE}
 
 
 def unsaid_in_command(body: Mapping[str, Any]) -> str:
@@ -67,8 +67,8 @@ def unsaid_in_command(body: Mapping[str, Any]) -> str:
 
 
 def _rule(rule: RuleResult) -> dict[str, Any]:
-    said: dict[str, Any] = {"metric": rule.metric, rule.kind: rule.limit}
-    return said | ({"quantile": rule.quantile} if rule.quantile is not None else {})
+    body: dict[str, Any] = {"metric": rule.metric, rule.kind: rule.limit}
+    return body | ({"quantile": rule.quantile} if rule.quantile is not None else {})
 
 
 def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
@@ -108,28 +108,28 @@ def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
     if candidate is None or plan is None:
         return ""
     metrics = _plan_metrics(evidence, plan)
-    wanted: dict[str, Any] = {"metrics": metrics} | ({"cluster_by": plan.cluster_by} if plan.cluster_by else {})
-    wanted |= {"limit": plan.limit, "seed": plan.seed} if plan.limit else {}
+    plan_body: dict[str, Any] = {"metrics": metrics} | ({"cluster_by": plan.cluster_by} if plan.cluster_by else {})
+    plan_body |= {"limit": plan.limit, "seed": plan.seed} if plan.limit else {}
     evaluators = [metric["evaluator"] for metric in metrics if "evaluator" in metric]
-    judged = f"-e {shell_word(evaluators[0])} " if evaluators else ""
+    evaluator_option = f"-e {shell_word(evaluators[0])} " if evaluators else ""
     return (
         f"{OWN_NAME}\n"
-        f"printf '%s\\n' {json_word(wanted)} > plan.json\n"
-        f"evalsvc run {shell_word(candidate.config)}=app:answer {judged}\\\n"
+        f"printf '%s\\n' {json_word(plan_body)} > plan.json\n"
+        f"evalsvc run {shell_word(candidate.config)}=app:answer {evaluator_option}\\\n"
         f"  --data {candidate.dataset_id}@{candidate.dataset_version} --plan plan.json --name {MADE} --no-promote"
     )
 
 
 def _plan_metrics(evidence: GateEvidence, plan: ExperimentPlan) -> list[dict[str, Any]]:
-    wanted = {rule.metric for rule in evidence.rules}
-    return [_metric(row) for row in plan.metrics if row["name"] in wanted]
+    names = {rule.metric for rule in evidence.rules}
+    return [_metric(row) for row in plan.metrics if row["name"] in names]
 
 
 def _metric(row: Mapping[str, Any]) -> dict[str, Any]:
-    judged = {"evaluator": row.get("evaluator_id"), "criteria": row.get("profile_name")}
+    identity = {"evaluator": row.get("evaluator_id"), "criteria": row.get("profile_name")}
     read = OF_ALL if row.get("evaluator_id") else (*OF_ALL, *OF_NUMBERS)
-    said = {**judged, **{key: row.get(key) for key in read}, "type": row.get("kind", USUAL["type"])}
-    return {"name": row["name"], **{key: value for key, value in said.items() if value != USUAL.get(key)}}
+    fields = {**identity, **{key: row.get(key) for key in read}, "type": row.get("kind", USUAL["type"])}
+    return {"name": row["name"], **{key: value for key, value in fields.items() if value != USUAL.get(key)}}
 
 
 def curl_for_ci(curl: str) -> str:

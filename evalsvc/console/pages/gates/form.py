@@ -74,13 +74,13 @@ def shown_gate(account: Account, text: str) -> ShownGate | None:
         return None
     if not is_bigint(text):
         raise NotFound
-    found = gate_out(account=account, gate=get_gate(account=account, id=int(text)))
-    return ShownGate(found, TONES[found.outcome], [_rule(found, rule) for rule in found.rules])
+    gate = gate_out(account=account, gate=get_gate(account=account, id=int(text)))
+    return ShownGate(gate, TONES[gate.outcome], [_rule(gate, rule) for rule in gate.rules])
 
 
 def _rule(gate: GateOut, rule: RuleResult) -> ShownRule:
     ends = [abs(end) for end in (rule.estimate, rule.lower, rule.upper, rule.limit) if end is not None]
-    paired = rule.n_improved is not None
+    is_paired = rule.n_improved is not None
     size = max(ends, default=1.0) or 1.0
     number = Number(
         rule.estimate,
@@ -91,11 +91,13 @@ def _rule(gate: GateOut, rule: RuleResult) -> ShownRule:
         why_level=f"each end at {level_text(rule.level_of_ends)}",
         covers=gate.covers,
         method=rule.method,
-        low=-size if paired else 0.0,
+        low=-size if is_paired else 0.0,
         high=size,
-        zero=paired,
+        zero=is_paired,
     )
-    counts = f"{rule.n_improved} improved, {rule.n_regressed} regressed, {rule.n_unchanged} unchanged" if paired else ""
+    counts = (
+        f"{rule.n_improved} improved, {rule.n_regressed} regressed, {rule.n_unchanged} unchanged" if is_paired else ""
+    )
     return ShownRule(rule_name(rule), rule_sentence(rule), rule.outcome, TONES[rule.outcome], number, counts)
 
 
@@ -131,7 +133,7 @@ def gate_body_of(request: PageRequest) -> GateBody:
     }
     if kind in ("at_least", "at_most"):
         del sides["baseline"]
-    sent: dict[str, Any] = {
+    body: dict[str, Any] = {
         **sides,
         "rules": [{"metric": post.get("rule_metric", ""), kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}],
         "level": rule_limit(post.get("level") or "0.95", "/level"),
@@ -139,7 +141,7 @@ def gate_body_of(request: PageRequest) -> GateBody:
         "name": post.get("name", "").strip() or None,
         "benchmark": post.get("benchmark", "").strip() or None,
     }
-    return as_gate_body(sent)
+    return as_gate_body(body)
 
 
 def as_gate_body(sent: Mapping[str, Any]) -> GateBody:

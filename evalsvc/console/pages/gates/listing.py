@@ -42,24 +42,24 @@ COLUMNS = (
 def gates_page(request: PageRequest) -> HttpResponse:
     """List the account's gates, newest first, and count those of today."""
     account, now = request.visitor.account, request.visitor.now
-    asked = {"outcome": choice(request, "outcome", OUTCOMES, ""), "benchmark": request.GET.get("benchmark", "")[:100]}
-    rows = list_gates(account=account, outcome=asked["outcome"] or None, benchmark=asked["benchmark"] or None)
-    found, cursor = page(rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"gates:{account.pk}")
+    query = {"outcome": choice(request, "outcome", OUTCOMES, ""), "benchmark": request.GET.get("benchmark", "")[:100]}
+    rows = list_gates(account=account, outcome=query["outcome"] or None, benchmark=query["benchmark"] or None)
+    gates, cursor = page(rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"gates:{account.pk}")
     today = list_gates(account=account, since=now.replace(hour=0, minute=0, second=0, microsecond=0))
     counts = Counter(today.order_by("-id").values_list("outcome", flat=True)[:MOST_OF_TODAY])
     options = [("", "any"), *((outcome, outcome) for outcome in OUTCOMES)]
     context = {
         "fields": [
-            FormField("outcome", "Outcome", "select", asked["outcome"], options),
-            FormField("benchmark", "Benchmark", value=asked["benchmark"]),
+            FormField("outcome", "Outcome", "select", query["outcome"], options),
+            FormField("benchmark", "Benchmark", value=query["benchmark"]),
         ],
         "today": [(name, counts[name], TONES[name]) for name in OUTCOMES],
         "table": PageTable(
-            "Gates", COLUMNS, [_row(gate, now) for gate in found], next_cursor=cursor, is_walked=True,
+            "Gates", COLUMNS, [_row(gate, now) for gate in gates], next_cursor=cursor, is_walked=True,
             empty="No gate is like that.",
         ),
-        "is_first": not found and not any(asked.values()),
-        "call": ApiCall("GET", "/v1/gates", {**asked, "limit": ON_A_PAGE}),
+        "is_first": not gates and not any(query.values()),
+        "call": ApiCall("GET", "/v1/gates", {**query, "limit": ON_A_PAGE}),
     }  # fmt: skip
     return render(request, "console/gates/list.html", context)
 
@@ -91,10 +91,10 @@ def _narrowed(scope: Any) -> str:
     """Describe the scope of a gate's history; an empty text for the full history."""
     if not isinstance(scope, Mapping):
         return ""
-    said = (
+    scope_values = (
         value if isinstance(value, str) else ", ".join(f"{k}={v}" for k, v in value.items()) for value in scope.values()
     )
-    return "".join(f", {name} {words}" for name, words in zip(scope, said, strict=True))
+    return "".join(f", {name} {words}" for name, words in zip(scope, scope_values, strict=True))
 
 
 def subject_of(evidence: GateEvidence) -> str:

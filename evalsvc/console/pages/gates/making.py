@@ -69,7 +69,7 @@ def _about_history(request: PageRequest) -> GateBody:
     evaluator, _, profile = post.get("evaluator", "").strip().partition(" · ")
     app, scores = post.get("app", "").strip(), post.get("scores", "").strip()
     kind = post.get("kind", "") if post.get("kind") in LIMITS else "at_least"
-    sent: dict[str, Any] = {
+    body: dict[str, Any] = {
         "history": {
             "evaluator": evaluator,
             "criteria": profile or None,
@@ -82,7 +82,7 @@ def _about_history(request: PageRequest) -> GateBody:
         "level": rule_limit(post.get("level") or "0.95", "/level"),
         "name": post.get("name", "").strip() or None,
     }
-    return as_gate_body(sent)
+    return as_gate_body(body)
 
 
 def _newest(text: str) -> int:
@@ -93,12 +93,12 @@ def _newest(text: str) -> int:
 
 def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str, str]) -> HttpResponse:
     account = request.visitor.account
-    sent = sent_fields(request)
+    data = sent_fields(request)
     plans = list(list_plans(account=account)[:MOST_PLANS])
     options = [("", "what was captured"), *((str(row.pk), f"{row.experiment.name} ({row.pk})") for row in plans)]
     context = {
         "about": [FormField("experiment", "About", "select", str(plan.pk) if plan else "", options)],
-        "fields": _fields_of(account, plan, sent, errors),
+        "fields": _fields_of(account, plan, data, errors),
         "plan": plan,
         "refused": errors.get("", ""),
         "call": ApiCall("POST", "/v1/gates", body=EXAMPLE),
@@ -112,10 +112,10 @@ def _fields_of(
     if plan is None:
         return filled(_history_fields(account), sent, errors)
     configs = [(str(config.pk), config.name) for config in list_configs(account=account, experiment_id=plan.pk)]
-    own = str(plan.pk)
+    plan_id = str(plan.pk)
     sides = [
-        FormField("candidate_experiment", "", "hidden", own),
-        FormField("baseline_experiment", "", "hidden", own),
+        FormField("candidate_experiment", "", "hidden", plan_id),
+        FormField("baseline_experiment", "", "hidden", plan_id),
         FormField("candidate_config", "Candidate", "select", options=configs),
         FormField(
             "baseline_config",

@@ -63,19 +63,19 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
     """Show a gate as it was decided; it never changes."""
     account = request.visitor.account
     row = get_gate(account=account, id=id)
-    shown = shown_gate(account, str(id))
-    assert shown is not None  # noqa: S101  it has just been found
+    detail = shown_gate(account, str(id))
+    assert detail is not None  # noqa: S101  it has just been found
     evidence = evidence_of(row)
     body = gate_body(evidence, name=row.name)
     n_wrong = 100 * (1 - evidence.level)
     context: dict[str, Any] = {
-        "shown": shown,
-        "gate": shown.gate,
+        "shown": detail,
+        "gate": detail.gate,
         "title": row.name or subject_of(evidence),
         "subject": subject_of(evidence),
         "row": row,
-        "rules": _rules(shown),
-        "warnings": [WARNINGS.get(code, code.replace("_", " ")) for code in shown.gate.warnings],
+        "rules": _rules(detail),
+        "warnings": [WARNINGS.get(code, code.replace("_", " ")) for code in detail.gate.warnings],
         "runs": _runs(request, row),
         "compare": _comparison(row),
         "exports": exports(base_address(request)),
@@ -125,7 +125,7 @@ def _runs(request: PageRequest, row: Gate) -> PageTable:
         rows = rows.filter(benchmark=row.benchmark)
     else:
         rows = rows.filter(pk=row.pk)
-    found = []
+    table_rows = []
     for gate in rows.order_by("-id")[:MOST_RUNS]:
         evidence = evidence_of(gate)
         rules = "; ".join(
@@ -137,8 +137,8 @@ def _runs(request: PageRequest, row: Gate) -> PageTable:
             element("span", subject_of(evidence), dir="auto"),
             element("span", rules, dir="auto"),
         )
-        found.append(TableRow(cells, "" if gate.pk == row.pk else reverse("console_gate", args=[gate.pk])))
-    return PageTable("Runs of this gate", RUNS, found)
+        table_rows.append(TableRow(cells, "" if gate.pk == row.pk else reverse("console_gate", args=[gate.pk])))
+    return PageTable("Runs of this gate", RUNS, table_rows)
 
 
 def _comparison(row: Gate) -> str:

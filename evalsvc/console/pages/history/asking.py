@@ -74,22 +74,22 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
     if not evaluator or "\0" in f"{evaluator}{profile}":
         raise Http404
     evaluator_id, profile_name, run = _resolved(account, evaluator, profile)
-    asked = dict(_asked(request))
-    ask, errors = _checked(asked)
+    parameters = dict(_asked(request))
+    ask, errors = _checked(parameters)
     split_at, no_moment = moment_choice(request, "vs.before")
     other_app = request.GET.get("vs.app", "")[:255].replace("\0", "")
-    refused = {"vs.before": no_moment, "vs.app": _no_other_app(other_app, ask)}
-    errors |= {name: text for name, text in refused.items() if text}
-    question = HistoryQuestion(evaluator_id, profile_name, run, asked, ask, errors)
+    comparison_errors = {"vs.before": no_moment, "vs.app": _no_other_app(other_app, ask)}
+    errors |= {name: text for name, text in comparison_errors.items() if text}
+    question = HistoryQuestion(evaluator_id, profile_name, run, parameters, ask, errors)
     return replace(question, other_app=other_app, split_at=split_at, by_number=request.GET.get("x") == "n")
 
 
 def _no_other_app(name: str, ask: IntervalAsk) -> str:
     """Return why what is shown cannot be compared with an app: the two must be apart, as independent samples are."""
-    kind, shown = ask.scope or ("", None)
+    kind, scope_name = ask.scope or ("", None)
     if name and kind != "app":
         return "Choose an app on both sides: what is shown may hold this one's scores too."
-    return "Choose another app than the one that is shown." if name and shown == name else ""
+    return "Choose another app than the one that is shown." if name and scope_name == name else ""
 
 
 def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str, Resolved | None]:
@@ -117,22 +117,22 @@ def _checked(asked: Mapping[str, str]) -> tuple[IntervalAsk, dict[str, str]]:
 
 def question_fields(question: HistoryQuestion, account: Account) -> list[FormField]:
     """Return the form fields of a query."""
-    said, errors = question.asked, question.errors
+    parameters, errors = question.asked, question.errors
     apps = apps_with_scores(account=account, pair=question.pair, limit=MAX_CHOICES)
     projects = list(list_projects(account=account).values_list("name", flat=True)[:MAX_CHOICES])
 
     def one(name: str, label: str, kind: Any = "text", **more: Any) -> FormField:
-        value = more.pop("value", said.get(name, ""))
+        value = more.pop("value", parameters.get(name, ""))
         return FormField(name, label, kind, value, error=errors.get(name, ""), **more)
 
     return [
         *(FormField(name, "", "hidden", value) for name, value in question.names.items()),
         one("strategy", "Strategy", "select", value=question.ask.strategy, options=_same(HISTORY_STRATEGIES)),
-        one("level", "Level", "number", value=said.get("level", f"{LEVEL:g}")),
+        one("level", "Level", "number", value=parameters.get("level", f"{LEVEL:g}")),
         one("of", "Of", "select", options=[("", "as its family"), *((name, OF_WORDS[name]) for name in OF)]),
-        one("scope.app", "App", "select", options=_choices(said.get("scope.app"), apps)),
-        one("scope.project", "Project", "select", options=_choices(said.get("scope.project"), projects)),
-        one("since", "Since (UTC)", "datetime-local", value=said.get("since", "")[:16]),
+        one("scope.app", "App", "select", options=_choices(parameters.get("scope.app"), apps)),
+        one("scope.project", "Project", "select", options=_choices(parameters.get("scope.project"), projects)),
+        one("since", "Since (UTC)", "datetime-local", value=parameters.get("since", "")[:16]),
         one("since.scores", "Newest scores", "number"),
         one("since.revision", "From revision", "number"),
         one("include_experiments", "Experiments", "select",

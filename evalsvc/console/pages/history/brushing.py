@@ -46,13 +46,13 @@ def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReadin
     if not course.running or not n.get("evaluation") or n.get("import"):
         return None
     window = scope_window(account.pk, question.ask, pointer="")
-    kept = _kept(question, window, str(interval.get("of", "score")))
-    if kept is None:
+    filters = _kept(question, window, str(interval.get("of", "score")))
+    if filters is None:
         return None
     return Brush(
         [_end(course, place) for place in (1, *(stretch.last + 1 for stretch in course.running[:-1]))],
         [_end(course, stretch.last) for stretch in course.running],
-        kept,
+        filters,
         len(course.values) - n["evaluation"],
     )
 
@@ -63,11 +63,11 @@ def _end(course: HistoryCourse, place: int) -> BrushEnd:
 
 
 def _kept(question: HistoryQuestion, window: Mapping[str, Any], of: str) -> dict[str, str] | None:
-    kept = {**question.names, "scored": of}
-    kept |= {name: str(window[key]) for key, name in SCOPES.items() if key in window}
+    filters = {**question.names, "scored": of}
+    filters |= {name: str(window[key]) for key, name in SCOPES.items() if key in window}
     tags = window.get("tags", {})
     if len(tags) > 1:
         return None
     for key, value in tags.items():
-        kept["tag"] = f"{key}:{value}"
-    return kept
+        filters["tag"] = f"{key}:{value}"
+    return filters

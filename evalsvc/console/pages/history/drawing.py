@@ -48,10 +48,10 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
 
 def _by(interval: Mapping[str, Any], reading: HistoryReading) -> str:
     """Name the strategy of what is drawn, which of equal scores is another than that of the rest."""
-    shown, drawn = shown_strategy(interval), (*reading.course.parts, *reading.course.running)
-    if shown != interval["strategy"] or not any(stretch.is_degenerate for stretch in drawn):
-        return shown
-    return f"{shown}, and where all scores are equal by the one that is advised then"
+    strategy, stretches = shown_strategy(interval), (*reading.course.parts, *reading.course.running)
+    if strategy != interval["strategy"] or not any(stretch.is_degenerate for stretch in stretches):
+        return strategy
+    return f"{strategy}, and where all scores are equal by the one that is advised then"
 
 
 def _parts_text(reading: HistoryReading) -> str:
@@ -65,9 +65,9 @@ def _said(one: HistoryStretch) -> str:
 
 
 def _moved_at(interval: dict[str, object]) -> Iterator[datetime]:
-    moved = interval.get("drift")
-    if isinstance(moved, dict):
-        yield datetime.fromisoformat(str(moved["changed_at"]))
+    drift = interval.get("drift")
+    if isinstance(drift, dict):
+        yield datetime.fromisoformat(str(drift["changed_at"]))
 
 
 def distribution_chart(reading: HistoryReading) -> SafeString | None:

@@ -46,15 +46,15 @@ def histories_table(request: PageRequest) -> PageTable:
     """Return a page of histories by name, each with the interval of its newest scores. Few queries for all of them."""
     account = request.visitor.account
     pairs = list_histories(account=account, limit=PAGE + 1, after=_after(request.GET.get("cursor", "")))
-    shown = pairs[:PAGE]
-    families = families_of(account.pk, {evaluator for evaluator, _ in shown})
-    histories = read_histories(account.pk, shown)
-    names = scorer_names(account, {evaluator for evaluator, _ in shown})
+    page_pairs = pairs[:PAGE]
+    families = families_of(account.pk, {evaluator for evaluator, _ in page_pairs})
+    histories = read_histories(account.pk, page_pairs)
+    names = scorer_names(account, {evaluator for evaluator, _ in page_pairs})
     rows = [
         _row(request, pair, families.get(pair[0]), history, names.get(pair[0], pair[0]))
-        for pair, history in zip(shown, histories, strict=True)
+        for pair, history in zip(page_pairs, histories, strict=True)
     ]
-    following = signing.dumps(shown[-1], salt=SALT) if len(pairs) > PAGE else None
+    following = signing.dumps(page_pairs[-1], salt=SALT) if len(pairs) > PAGE else None
     return PageTable("Histories", COLUMNS, rows, next_cursor=following, is_walked=True, empty="No scores yet.")
 
 
@@ -74,16 +74,16 @@ def _row(
     limits = value_limits(interval, family)
     low, high = limits or (0.0, 1.0)
     mean = float(course.values.mean()) if course.values.size else None
-    seen = with_width(interval)
+    display_interval = with_width(interval)
     number = Number(
-        mean, seen["lower"], seen["upper"], seen["n"], seen["alpha"], "new_data", OF[seen["of"]], low=low, high=high,
-        missing=seen["reason"] or "",
+        mean, display_interval["lower"], display_interval["upper"], display_interval["n"], display_interval["alpha"], "new_data", OF[display_interval["of"]], low=low, high=high,
+        missing=display_interval["reason"] or "",
     )  # fmt: skip
     points = [Point(seconds(part.ended_at), part.mean, part.lower, part.upper) for part in course.parts]
     newest = moment_of(history.ids[0]) if history and len(history.ids) else None
     says = f"Course of {name}, {pair[1]}: {len(points)} parts"
-    drawn: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW
+    course_cell: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW
     address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
-    cells = (name, pair[1] or "—", number_markup(number), drawn, moment_markup(newest, request.visitor.now),
+    cells = (name, pair[1] or "—", number_markup(number), course_cell, moment_markup(newest, request.visitor.now),
              doubts_text(interval))  # fmt: skip
     return TableRow(cells, address)

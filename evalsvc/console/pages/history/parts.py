@@ -35,8 +35,8 @@ def parts_table(
     """Return the parts, the newest first. Two queries where scores are of experiments, else none."""
     account = request.visitor.account
     outputs = _outputs(account, question, reading)
-    known = Experiment.objects.filter(account=account, pk__in={*outputs.values()}) if outputs else ()
-    names = {experiment.pk: experiment.name for experiment in known}
+    experiments = Experiment.objects.filter(account=account, pk__in={*outputs.values()}) if outputs else ()
+    names = {experiment.pk: experiment.name for experiment in experiments}
     rows = []
     for part in reversed(reading.course.parts):
         at = (moment_markup(moment, request.visitor.now) for moment in (part.began_at, part.ended_at))
@@ -51,19 +51,19 @@ def _outputs(account: Account, question: HistoryQuestion, reading: HistoryReadin
     window = scope_window(account.pk, question.ask, pointer="")
     names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
     rows = list_history(account=account, **names, window=window).filter(source=HistoryScore.Source.EXPERIMENT)
-    found = rows.filter(id__gte=int(reading.course.ids[0])).values_list("id", "experiment_id")
-    return {id: experiment for id, experiment in found if experiment is not None}
+    scores = rows.filter(id__gte=int(reading.course.ids[0])).values_list("id", "experiment_id")
+    return {id: experiment for id, experiment in scores if experiment is not None}
 
 
 def _behind(
     part: HistoryStretch, brush: Brush | None, outputs: Outputs, names: Mapping[int, str]
 ) -> Iterator[SafeString]:
     """Yield the links to what is behind a part: exactly its evaluations, by their ids, and each experiment."""
-    made = [experiment for id, experiment in outputs.items() if part.first_id <= id <= part.last_id]
-    if brush is not None and len(made) < part.n:
+    experiments = [experiment for id, experiment in outputs.items() if part.first_id <= id <= part.last_id]
+    if brush is not None and len(experiments) < part.n:
         address = page_address("console_evaluations", **brush.kept, first=part.first_id, last=part.last_id)
         yield element("a", "evaluations", href=address, aria_label=f"Evaluations {part.first} to {part.last}")
-    for experiment in dict.fromkeys(made):
+    for experiment in dict.fromkeys(experiments):
         name = element("bdi", names.get(experiment, "a deleted experiment"))
         yield element("span", " experiment ", _linked(experiment, name) if experiment in names else name)
 

@@ -37,19 +37,19 @@ class HistoryReading:
     @property
     def number(self) -> Number:
         """The value with its interval."""
-        found = with_width(self.interval or {})
+        interval = with_width(self.interval or {})
         low, high = self.limits or (0.0, 1.0)
         return Number(
             self.value,
-            found.get("lower"),
-            found.get("upper"),
-            n=found.get("n", self.n),
-            level=found.get("alpha"),
+            interval.get("lower"),
+            interval.get("upper"),
+            n=interval.get("n", self.n),
+            level=interval.get("alpha"),
             covers="new_data",
-            method=found.get("method") or "",
+            method=interval.get("method") or "",
             low=low,
             high=high,
-            missing=found.get("reason") or "",
+            missing=interval.get("reason") or "",
         )
 
     def number_of(self, part: HistoryStretch) -> Number:
@@ -143,10 +143,10 @@ def compare_histories(account: Account, question: HistoryQuestion, shown: Histor
 def _read_as(
     account: Account, question: HistoryQuestion, ask: IntervalAsk, *, before: int | None = None
 ) -> HistoryReading:
-    asked = replace(question, ask=ask)
+    query = replace(question, ask=ask)
     window = scope_window(account.pk, ask, pointer="")
     history = read_asked(account.pk, question.pair, ask, window, before=before)
-    return _reading(asked, history, {"n": len(history.scores), "n_total": len(history.scores)})
+    return _reading(query, history, {"n": len(history.scores), "n_total": len(history.scores)})
 
 
 def _compared(first_name: str, second_name: str, first: HistoryReading, second: HistoryReading) -> Compared:

@@ -76,8 +76,8 @@ def history_csv(request: PageRequest) -> HttpResponse:
 
 def _reviews(account: Account, question: HistoryQuestion) -> list[Review]:
     """Return the newest reviews in which people answer what the scores are of; no query for an evaluator's."""
-    asked = question_id(question.evaluator_id)
-    return reviews_asking(account=account, criteria_id=asked, limit=MAX_REVIEWS) if asked else []
+    criteria_id = question_id(question.evaluator_id)
+    return reviews_asking(account=account, criteria_id=criteria_id, limit=MAX_REVIEWS) if criteria_id else []
 
 
 def _since_revision(request: PageRequest, reading: HistoryReading) -> str:
@@ -88,6 +88,6 @@ def _since_revision(request: PageRequest, reading: HistoryReading) -> str:
 def _evaluations(question: HistoryQuestion) -> str:
     """Return the address of the evaluations behind a history."""
     scope = question.ask.scope
-    wanted = {"evaluator": question.evaluator_id, "profile": question.profile_name}
-    wanted |= {"app": scope[1]} if scope and scope[0] == "app" else {}
-    return page_address("console_evaluations", **wanted)
+    filters = {"evaluator": question.evaluator_id, "profile": question.profile_name}
+    filters |= {"app": scope[1]} if scope and scope[0] == "app" else {}
+    return page_address("console_evaluations", **filters)

@@ -67,31 +67,31 @@ def _said(name: str, interval: Mapping[str, Any]) -> str:
 
 def _resembling_words(interval: Mapping[str, Any]) -> str:
     """Return what it means that neighbours resemble each other, and what minds it, if anything can yet."""
-    seen = "Each score resembles the one before it"
+    pattern = "Each score resembles the one before it"
     if interval["strategy"] == BLOCK:
-        return f"{seen}. This strategy minds that: the interval is as wide as it has to be."
+        return f"{pattern}. This strategy minds that: the interval is as wide as it has to be."
     factor = number_text(interval["autocorrelation_width_factor"], 3)
     when = "" if interval["n"] >= BLOCK_SCORES else f" from {BLOCK_SCORES} scores on"
     return (
-        f"{seen}, so that the interval is too narrow: about {factor} times this width is right. "
+        f"{pattern}, so that the interval is too narrow: about {factor} times this width is right. "
         f"The strategy {BLOCK} minds the order{when}."
     )
 
 
 def drift_words(interval: Mapping[str, Any]) -> str:
     """Return when the level moved, from where to where, and how sure the new one is."""
-    moved, n_promoted = interval["drift"], interval["sources"]["experiment"]["n"]
-    at = moved["changed_at"][:16].replace("T", " ")
+    drift, n_promoted = interval["drift"], interval["sources"]["experiment"]["n"]
+    at = drift["changed_at"][:16].replace("T", " ")
     before, after, n_before = (
-        number_text(moved["before"], 3),
-        number_text(moved["after"], 3),
-        interval["n"] - n_promoted - moved["n"],
+        number_text(drift["before"], 3),
+        number_text(drift["after"], 3),
+        interval["n"] - n_promoted - drift["n"],
     )
-    has_ends = moved["lower"] is not None and moved["upper"] is not None
-    ends = f": [{number_text(moved['lower'])}, {number_text(moved['upper'])}]" if has_ends else ""
+    has_ends = drift["lower"] is not None and drift["upper"] is not None
+    ends = f": [{number_text(drift['lower'])}, {number_text(drift['upper'])}]" if has_ends else ""
     without = f" {n_promoted} outputs of experiments are left out of this." if n_promoted else ""
     return (
-        f"The level has moved: the last {moved['n']} differ from the {n_before} before. {before} up to {at} UTC, "
+        f"The level has moved: the last {drift['n']} differ from the {n_before} before. {before} up to {at} UTC, "
         f"{after} since{ends}.{without}"
     )
 

@@ -112,9 +112,9 @@ def _moved(account: Account, rates: Sequence[PassRate]) -> list[Moved]:
     """Return the shifts among the most evaluated histories, with one read for all of them."""
     pairs = _pairs(rates)[:MAX_HISTORIES]
     families = families_of(account.pk, {evaluator for evaluator, _ in pairs})
-    found = []
+    shifts = []
     for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
         interval = answer_interval(PLAIN, families.get(pair[0]), history)
         if interval is not None and interval["drift"] is not None:
-            found.append(Moved(*pair, interval))
-    return found
+            shifts.append(Moved(*pair, interval))
+    return shifts

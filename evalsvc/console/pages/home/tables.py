@@ -105,10 +105,10 @@ def no_app() -> SafeString:
 def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
     """Return the query of `GET /v1/history` for the history behind a row."""
     since = datetime.combine(days.first, datetime.min.time(), UTC).isoformat()
-    asked = {"evaluator": rate.evaluator_id, "profile": rate.profile_name}
-    asked |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {"strategy": "full-history"}
-    asked |= {"scope.app": rate.app} if rate.app else {}
-    return {**asked, "since": since}
+    query = {"evaluator": rate.evaluator_id, "profile": rate.profile_name}
+    query |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {"strategy": "full-history"}
+    query |= {"scope.app": rate.app} if rate.app else {}
+    return {**query, "since": since}
 
 
 def rate_number(counts: DayCounts) -> Number:
@@ -122,11 +122,11 @@ def rate_number(counts: DayCounts) -> Number:
             return Number(None, missing="nothing was scored")
         mean = number_text(counts.mean)
         return Number(None, missing=f"no verdicts; mean score {mean}, with its interval in the history")
-    counted = (
+    count_texts = (
         (counts.n_scored - n, "without a verdict left out"),
         (counts.n - counts.n_error - counts.n_scored, "in no history: without a score, or kept for failing alone"),
     )
-    without = ", ".join(f"{number_text(k)} {words}" for k, words in counted if k > 0)
+    without = ", ".join(f"{number_text(k)} {words}" for k, words in count_texts if k > 0)
     return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", left_out=without)
 
 
@@ -135,10 +135,12 @@ def _course(name: str, rate: PassRate, days: DayRange) -> SafeString | str:
     for day, counts in zip(days.days, rate.days, strict=True):
         at = seconds(datetime.combine(day, datetime.min.time(), UTC))
         points.append(Point(at, counts.rate, *(counts.interval() or (None, None))))
-    known = [point.y for point in points if point.y is not None]
-    if len(known) < 2:
-        return element("span", "one day", class_="quiet") if known else "—"
-    says = f"Pass rate of {name} on {len(known)} days: from {number_text(known[0], 3)} to {number_text(known[-1], 3)}"
+    values = [point.y for point in points if point.y is not None]
+    if len(values) < 2:
+        return element("span", "one day", class_="quiet") if values else "—"
+    says = (
+        f"Pass rate of {name} on {len(values)} days: from {number_text(values[0], 3)} to {number_text(values[-1], 3)}"
+    )
     return sparkline(points, says=says, low=0.0, high=1.0)
 
 
@@ -146,7 +148,7 @@ def failures_table(reading: HomeReading) -> PageTable:
     """Return the failures by code, each with what can be done about it."""
     rows = []
     for failure in reading.failures[:MAX_FAILURES]:
-        known = EVALUATION_ERRORS.get(failure.code) or PROBLEMS.get(failure.code)
+        error = EVALUATION_ERRORS.get(failure.code) or PROBLEMS.get(failure.code)
         where = f"{failure.evaluator_id} · {failure.profile_name}" + (f", app {failure.app}" if failure.app else "")
         query = {
             "evaluator": failure.evaluator_id,
@@ -157,7 +159,7 @@ def failures_table(reading: HomeReading) -> PageTable:
         address = page_address("console_evaluations", **query)
         rows.append(
             TableRow(
-                (failure.code, failure.n, where, f"{failure.last_day:%Y-%m-%d}", known.remedy if known else ""), address
+                (failure.code, failure.n, where, f"{failure.last_day:%Y-%m-%d}", error.remedy if error else ""), address
             )
         )
     return PageTable("Failures of 14 days by code", FAILURES, rows, empty="Nothing failed in 14 days.")
@@ -185,10 +187,10 @@ def leader_number(overview: ExperimentOverview) -> Number:
     """Return the leader's value of the primary metric."""
     if overview.figures is None:
         return Number(None, missing="nobody leads yet")
-    shown: Mapping[str, Any] = headline(overview.figures)
-    low, high = _scale(shown)
-    facts = {"covers": watched_words(shown), "left_out": overview.left_out}
-    return number_of(shown, n=overview.n, level=overview.figures["level"], low=low, high=high, **facts)
+    figures: Mapping[str, Any] = headline(overview.figures)
+    low, high = _scale(figures)
+    facts = {"covers": watched_words(figures), "left_out": overview.left_out}
+    return number_of(figures, n=overview.n, level=overview.figures["level"], low=low, high=high, **facts)
 
 
 def _scale(shown: Mapping[str, Any]) -> tuple[float, float]:

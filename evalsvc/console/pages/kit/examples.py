@@ -54,8 +54,10 @@ def charts() -> Sequence[SafeString]:
     revisions = [Mark(seconds(BEGIN + timedelta(days=9)), "revision 2"), Mark(0.7, "threshold", is_level=True)]
     days, share = Axis("Day", "time"), Axis("Pass rate", low=0.0, high=1.0)
     names = ("prompt-a", "prompt-b", "prompt-c")
-    compared = [Ranged(name, wave(3 * i), wave(3 * i) - 0.07, wave(3 * i) + 0.05, 80) for i, name in enumerate(names)]
-    alone = [Point(i, bar.value, bar.lower, bar.upper) for i, bar in enumerate(compared)]
+    interval_bars = [
+        Ranged(name, wave(3 * i), wave(3 * i) - 0.07, wave(3 * i) + 0.05, 80) for i, name in enumerate(names)
+    ]
+    alone = [Point(i, bar.value, bar.lower, bar.upper) for i, bar in enumerate(interval_bars)]
     apps = [ChartLine("app-a", dated(), has_band=True), ChartLine("app-b", dated(2.0), has_band=True)]
     differences = [Ranged("prompt-b", 0.04, -0.02, 0.1, 80), Ranged("prompt-c", None, text="no common example")]
     failures = [ChartBar("judge_timeout", 12), ChartBar("input_too_long", 3), ChartBar("judge_refused", 1)]
@@ -76,7 +78,7 @@ def charts() -> Sequence[SafeString]:
             share,
             [ChartLine("mean", alone, is_joined=False)],
         ),
-        ranges("Configs", "Pass rate", compared, low=0.0, high=1.0, says="Intervals at 95 %, for new data."),
+        ranges("Configs", "Pass rate", interval_bars, low=0.0, high=1.0, says="Intervals at 95 %, for new data."),
         ranges("Differences from prompt-a", "Difference", differences, zero=True),
         bars("Failures by code", "Failures", failures),
         histogram("Scores", [wave(i, n=7) for i in range(200)], n=16, low=0.0, high=1.0),
@@ -94,7 +96,7 @@ def many_series() -> SafeString:
 
 def example_table(request: HttpRequest) -> PageTable:
     """Return a table that the address orders."""
-    found = [("b-profile", 0.7, 20), ("a-profile", 0.83, 42), ("c-profile", 0.91, 7)]
+    sample_rows = [("b-profile", 0.7, 20), ("a-profile", 0.83, 42), ("c-profile", 0.91, 7)]
     order = order_of(request, COLUMNS, "name")
     key = {"name": 0, "rate": 1, "n": 2}[order.key]
     rows = [
@@ -107,27 +109,27 @@ def example_table(request: HttpRequest) -> PageTable:
             ),
             "#content",
         )
-        for name, rate, n in sorted(found, key=lambda one: one[key], reverse=order.is_descending)
+        for name, rate, n in sorted(sample_rows, key=lambda one: one[key], reverse=order.is_descending)
     ]
     return PageTable("Profiles", COLUMNS, rows, order, is_walked=True)
 
 
 def fields(request: HttpRequest) -> list[FormField]:
     """Return one field of each sort."""
-    asked = request.GET
+    query = request.GET
     return [
-        FormField("q", "Text", value=asked.get("q", ""), help="Any part of a name."),
+        FormField("q", "Text", value=query.get("q", ""), help="Any part of a name."),
         FormField(
-            "kind", "Kind", "select", asked.get("kind", ""), [("", "any"), ("judge", "judge"), ("metric", "metric")]
+            "kind", "Kind", "select", query.get("kind", ""), [("", "any"), ("judge", "judge"), ("metric", "metric")]
         ),
-        FormField("app", "App", value=asked.get("app", ""), options=[("shop", "shop"), ("bot", "bot")]),
-        FormField("since", "Since", "date", asked.get("since", "")),
-        FormField("failed", "Only failures", "checkbox", asked.get("failed", "")),
+        FormField("app", "App", value=query.get("app", ""), options=[("shop", "shop"), ("bot", "bot")]),
+        FormField("since", "Since", "date", query.get("since", "")),
+        FormField("failed", "Only failures", "checkbox", query.get("failed", "")),
         FormField(
             "level",
             "Level",
             "number",
-            asked.get("level", "0.95"),
-            error="" if asked.get("level", "0.95") else "A number is needed.",
+            query.get("level", "0.95"),
+            error="" if query.get("level", "0.95") else "A number is needed.",
         ),
     ]

@@ -18,12 +18,12 @@ TYPED = "a-profile"
 def kit(request: PageRequest) -> HttpResponse:
     """Show every component. The form changes nothing; it reports whether the name was typed."""
     if request.method == "POST":
-        said = (
+        text = (
             (messages.success, "The name was right.")
             if is_confirmed(request, TYPED)
             else (messages.error, "Not the name.")
         )
-        said[0](request, said[1])
+        text[0](request, text[1])
         return redirect("console_kit")
     context = {
         "numbers": numbers(),

@@ -60,11 +60,11 @@ def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
 
     Outside of any scope, as it waits. Raises Problem as the API answers it.
     """
-    sent = orjson.dumps(body)
+    encoded = orjson.dumps(body)
     call = admit_member(account)
     # Submitting the form again starts a new run, so the call is never treated as a retry.
-    asked = Asked(read_call(sent), fingerprint(account.pk, sent), read_prefer(WAIT), False)
-    answer = evaluate(call, asked, claim=None, enqueue=enqueue_lane)
+    evaluate_request = Asked(read_call(encoded), fingerprint(account.pk, encoded), read_prefer(WAIT), False)
+    answer = evaluate(call, evaluate_request, claim=None, enqueue=enqueue_lane)
     return _tried(orjson.loads(answer.body), body.get("evaluated_model_output"))
 
 
@@ -79,25 +79,25 @@ def _tried(answer: Mapping[str, Any], output: object) -> TriedSample:
 
 
 def _one(row: Mapping[str, Any], output: object) -> Tried:
-    found: Mapping[str, Any] = row["evaluation_result"] or {}
-    more: Mapping[str, Any] = found.get("additional_info") or {}
-    extra: Mapping[str, Any] = more.get("extra") or row.get("error_info") or {}
-    text = found.get("evaluated_model_output", output)
-    marks = marks_of(more.get("positions"), extra, passed=found.get("pass"))
+    result: Mapping[str, Any] = row["evaluation_result"] or {}
+    info: Mapping[str, Any] = result.get("additional_info") or {}
+    extra: Mapping[str, Any] = info.get("extra") or row.get("error_info") or {}
+    text = result.get("evaluated_model_output", output)
+    marks = marks_of(info.get("positions"), extra, passed=result.get("pass"))
     return Tried(
         evaluator=row["evaluator_id"],
         profile=row["profile_name"] or "",
-        outcome=_outcome(row["status"], found),
-        score=found.get("score_raw"),
+        outcome=_outcome(row["status"], result),
+        score=result.get("score_raw"),
         output=marked_text(text, marks) if isinstance(text, str) and marks else None,
-        explanation=marked_text(found["explanation"]) if found.get("explanation") else None,
-        doubt=reading_doubt(extra, found.get("pass")),
+        explanation=marked_text(result["explanation"]) if result.get("explanation") else None,
+        doubt=reading_doubt(extra, result.get("pass")),
         facts=json_block_of(dict(extra)),
-        tokens=found.get("usage_tokens"),
-        duration_us=_microseconds(found.get("evaluation_duration")),
+        tokens=result.get("usage_tokens"),
+        duration_us=_microseconds(result.get("evaluation_duration")),
         error_code=row["error_code"] or "",
         error_message=row["error_message"] or "",
-        evaluation_id=found.get("id") or "",
+        evaluation_id=result.get("id") or "",
     )
 
 

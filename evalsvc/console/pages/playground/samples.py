@@ -59,22 +59,24 @@ class Bench:
     @property
     def body(self) -> dict[str, Any]:
         """Return the body of POST /v1/evaluate; raises UnreadableJson for settings that are none."""
-        sent: dict[str, Any] = {
+        request_body: dict[str, Any] = {
             "evaluators": [_entry(candidate) for candidate in self.candidates if not candidate.is_blank],
             **{FIELDS[name]: text for name, text in self.texts.items() if text != ""},
         }
         if self.contexts.strip():
-            sent["evaluated_model_retrieved_context"] = [part for part in self.contexts.split(BETWEEN) if part.strip()]
-        return sent | ({"app": self.app, "capture": "all"} if self.app else {"capture": "none"})
+            request_body["evaluated_model_retrieved_context"] = [
+                part for part in self.contexts.split(BETWEEN) if part.strip()
+            ]
+        return request_body | ({"app": self.app, "capture": "all"} if self.app else {"capture": "none"})
 
 
 def _entry(one: BenchCandidate) -> dict[str, Any]:
     entry: dict[str, Any] = {"evaluator": one.evaluator, "explain_strategy": "always"}
     if one.settings.strip():
-        found = read_json(one.settings)
-        if not isinstance(found, dict):
+        settings = read_json(one.settings)
+        if not isinstance(settings, dict):
             raise UnreadableJson("Settings are an object.")
-        return entry | {"profile_inline": found}
+        return entry | {"profile_inline": settings}
     return entry | ({"criteria": one.profile} if one.profile else {})
 
 
@@ -85,11 +87,11 @@ def sent_bench(sent: Mapping[str, str]) -> Bench:
         BenchCandidate(*(plain.get(f"{part}-{i}", "").strip() for part in ("evaluator", "profile", "settings")))
         for i in range(MAX_CANDIDATES)
     ]
-    shown = max(2, *(i + 1 for i, candidate in enumerate(candidates) if not candidate.is_blank), 0)
+    n_visible = max(2, *(i + 1 for i, candidate in enumerate(candidates) if not candidate.is_blank), 0)
     if plain.get("more"):
-        shown = min(shown + 1, MAX_CANDIDATES)
+        n_visible = min(n_visible + 1, MAX_CANDIDATES)
     return Bench(
-        {name: plain.get(name, "") for name in FIELDS}, plain.get("contexts", ""), candidates[:shown],
+        {name: plain.get(name, "") for name in FIELDS}, plain.get("contexts", ""), candidates[:n_visible],
         plain.get("app", "").strip() if plain.get("keep") else "",
     )  # fmt: skip
 
@@ -125,19 +127,19 @@ def _candidate(account: Account, query: Mapping[str, str]) -> BenchCandidate:
     if (id := read_uuid(query.get("profile", ""))) is None:
         return BenchCandidate(query.get("evaluator", "")[:100])
     profile = get_visible_profile(account=account, id=uuid.UUID(str(id)))
-    named = [
+    evaluator_ids = [
         evaluator.evaluator_id for evaluator in list_evaluators(account=account) if evaluator.family == profile.family
     ]
-    return BenchCandidate(query.get("evaluator") or (named[0] if named else ""), profile.name)
+    return BenchCandidate(query.get("evaluator") or (evaluator_ids[0] if evaluator_ids else ""), profile.name)
 
 
 def _example(account: Account, dataset: uuid.UUID, row: str) -> Example:
     version = get_version(account=account, dataset_id=dataset)
     position = int(row) - 1 if row.isdecimal() and len(row) < 10 else 0
-    found = list_examples(account=account, version=version).filter(position=max(position, 0)).first()
-    if found is None:
+    example = list_examples(account=account, version=version).filter(position=max(position, 0)).first()
+    if example is None:
         raise NotFound
-    return found
+    return example
 
 
 def _of_example(example: Example, candidates: Sequence[BenchCandidate]) -> Bench:

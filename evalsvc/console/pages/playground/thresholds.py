@@ -96,10 +96,10 @@ def body_document(sent: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _labels(sent: Mapping[str, str]) -> dict[str, Any]:
-    wanted = sent.get("labels") or "rows"
-    if wanted == "rows":
+    source = sent.get("labels") or "rows"
+    if source == "rows":
         return {"rows": read_labelled_lines(sent.get("rows", ""))}
-    return {"labels": {"feedback": True} if wanted == "feedback" else {"annotation_criteria_id": wanted}}
+    return {"labels": {"feedback": True} if source == "feedback" else {"annotation_criteria_id": source}}
 
 
 def read_labelled_lines(text: str) -> list[dict[str, object]]:
@@ -111,11 +111,11 @@ def read_labelled_lines(text: str) -> list[dict[str, object]]:
     for n, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        found = LINE.fullmatch(line)
-        label = found["label"].lower() if found else ""
-        if found is None or label not in GOOD | BAD:
+        match = LINE.fullmatch(line)
+        label = match["label"].lower() if match else ""
+        if match is None or label not in GOOD | BAD:
             raise Invalid(FieldError("/rows", f"Line {n} is no score and label, as 0.83 pass."))
-        rows.append({"score": _number(found["score"], "/rows", f"Line {n}: "), "label": label in GOOD})
+        rows.append({"score": _number(match["score"], "/rows", f"Line {n}: "), "label": label in GOOD})
         if len(rows) > MAX_LINES:
             raise Invalid(FieldError("/rows", f"At most {MAX_LINES} lines."))
     return rows
@@ -141,16 +141,16 @@ def shown_figure(found: FigureOut, level: float) -> Number:
 
 def figures_table(answer: CalibrationAnswer, level: float) -> PageTable:
     """Return the chosen threshold and the one in use, side by side."""
-    shown = [("Chosen", answer.chosen)] + ([("In use", answer.in_use)] if answer.in_use else [])
+    candidates = [("Chosen", answer.chosen)] + ([("In use", answer.in_use)] if answer.in_use else [])
     columns = (
         Column("Figure"),
-        *(Column(f"{title}: passes from {number_text(candidate.threshold)}") for title, candidate in shown),
+        *(Column(f"{title}: passes from {number_text(candidate.threshold)}") for title, candidate in candidates),
     )
     rows = [
         TableRow(
             (
                 name.replace("_", " "),
-                *(number_markup(shown_figure(getattr(candidate.figures, name), level)) for _, candidate in shown),
+                *(number_markup(shown_figure(getattr(candidate.figures, name), level)) for _, candidate in candidates),
             )
         )
         for name in FIGURES
@@ -172,5 +172,5 @@ def figures_chart(answer: CalibrationAnswer, level: float) -> SafeString:
 
 
 def _points(thresholds: Sequence[ThresholdOut], name: str) -> list[Point]:
-    found = [(threshold.threshold, getattr(threshold.figures, name)) for threshold in thresholds]
-    return [Point(at, share.value, share.lower, share.upper) for at, share in found]
+    points = [(threshold.threshold, getattr(threshold.figures, name)) for threshold in thresholds]
+    return [Point(at, share.value, share.lower, share.upper) for at, share in points]

@@ -55,10 +55,10 @@ def playground_page(request: PageRequest) -> HttpResponse:
 @console_page(scoped=False)
 def run_page(request: PageRequest, id: int) -> HttpResponse:
     """Poll an unfinished run; htmx requests get only the part of the page with the results."""
-    tried = run_again(request.visitor.account, id)
+    sample_run = run_again(request.visitor.account, id)
     is_part = request.headers.get("HX-Request") == "true"
     template = "console/playground/results.html" if is_part else "console/playground/run.html"
-    return render(request, template, {"tried": tried})
+    return render(request, template, {"tried": sample_run})
 
 
 def _shown(
@@ -104,28 +104,29 @@ def _call(bench: Bench) -> ApiCall:
 def threshold_page(request: PageRequest) -> HttpResponse:
     """Choose a threshold by labels. Readers may look; who makes a revision of it is an editor."""
     visitor = request.visitor
-    sent = request.GET.dict() | sent_fields(request)
-    if sent.get("apply") and not (request.method == "POST" and visitor.may_edit):
+    values = request.GET.dict() | sent_fields(request)
+    if values.get("apply") and not (request.method == "POST" and visitor.may_edit):
         raise PageRefused(403, "Your role does not allow it", "An editor makes revisions.")
     context: dict[str, Any] = {
         "call": ApiCall("POST", "/v1/calibrations", body={"evaluator": "toxicity", "labels": {"feedback": True}})
     }
     problem = None
-    if request.method == "POST" or sent.get("labels"):
+    if request.method == "POST" or values.get("labels"):
         try:
-            answer, level = _calibrated(request, sent)
+            answer, level = _calibrated(request, values)
         except Invalid as exc:
             problem = exc
         else:
             if answer.applied is not None:
-                made = answer.applied
+                applied = answer.applied
                 messages.success(
-                    request, f"{made.profile_name}, revision {made.revision}, passes from {made.pass_threshold:g}."
+                    request,
+                    f"{applied.profile_name}, revision {applied.revision}, passes from {applied.pass_threshold:g}.",
                 )
                 return redirect("console_profiles")
-            context |= _answered(sent, answer, level)
-    fields = thresholds.threshold_fields(visitor.account, sent, problem)
-    context |= {"fields": fields, "sent": sent, "is_refused": problem is not None}
+            context |= _answered(values, answer, level)
+    fields = thresholds.threshold_fields(visitor.account, values, problem)
+    context |= {"fields": fields, "sent": values, "is_refused": problem is not None}
     return render(request, "console/playground/threshold.html", context, status=422 if problem else 200)
 
 
@@ -137,15 +138,15 @@ def _calibrated(request: PageRequest, sent: dict[str, str]) -> tuple[Any, float]
 
 
 def _answered(sent: dict[str, str], answer: Any, level: float) -> dict[str, Any]:
-    moved = answer.change
+    change = answer.change
     return {
         "answer": answer,
         "table": thresholds.figures_table(answer, level),
         "chart": thresholds.figures_chart(answer, level),
         "area": thresholds.shown_figure(answer.area_under_curve, level),
-        "moved": moved
+        "moved": change
         and Number(
-            moved.value, moved.lower, moved.upper, n=answer.n, level=level, covers="new_data", low=-1.0, zero=True
+            change.value, change.lower, change.upper, n=answer.n, level=level, covers="new_data", low=-1.0, zero=True
         ),
         "kept": {
             name: value

@@ -35,14 +35,14 @@ class Draft:
     @property
     def form(self) -> SettingsForm:
         """Return the fields of the settings with their errors."""
-        found = {at.removeprefix(CONFIG): said for at, said in self.errors.items() if at.startswith(CONFIG)}
-        return settings_form(self.family.settings_schema, self.settings, found, adds=self.adds)
+        errors = {at.removeprefix(CONFIG): message for at, message in self.errors.items() if at.startswith(CONFIG)}
+        return settings_form(self.family.settings_schema, self.settings, errors, adds=self.adds)
 
     @property
     def json_errors(self) -> list[str]:
         """Return what is wrong with the settings, each with where it is."""
-        found = {at.removeprefix(CONFIG): said for at, said in self.errors.items() if at.startswith(CONFIG)}
-        return [f"{at}: {said}" if at else said for at, said in found.items()]
+        errors = {at.removeprefix(CONFIG): message for at, message in self.errors.items() if at.startswith(CONFIG)}
+        return [f"{at}: {message}" if at else message for at, message in errors.items()]
 
     @property
     def name_error(self) -> str:
@@ -52,7 +52,7 @@ class Draft:
     @property
     def other_errors(self) -> list[str]:
         """Return what belongs to no field."""
-        return [said for at, said in self.errors.items() if at != "/name" and not at.startswith(CONFIG)]
+        return [message for at, message in self.errors.items() if at != "/name" and not at.startswith(CONFIG)]
 
 
 def profile_families() -> list[Family]:
@@ -85,12 +85,12 @@ def sent_draft(family: Family, sent: QueryDict) -> Draft:
     text = sent.get("json", "")
     draft = replace(draft, as_json=sent.get("show") != "form", json_text=text)
     try:
-        found = read_json(text or "{}")
+        values = read_json(text or "{}")
     except UnreadableJson as exc:
         return replace(draft, as_json=True, errors={CONFIG: str(exc)})
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         return replace(draft, as_json=True, errors={CONFIG: 'An object is needed, as {"pass_threshold": 0.7}.'})
-    return replace(draft, settings=found)
+    return replace(draft, settings=values)
 
 
 def is_saving(sent: QueryDict) -> bool:

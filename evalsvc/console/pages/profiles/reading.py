@@ -39,12 +39,12 @@ def _value(schema: Schema, sent: QueryDict, pointer: str) -> Any:
 
 def _items(schema: Schema, sent: QueryDict, pointer: str) -> list[Any]:
     removed = sent.get("remove", "")
-    found = (
+    descriptions = (
         _properties(schema, sent, f"{pointer}/{i}")
         for i in _indexes(sent, f"{PREFIX}{pointer}/")
         if f"{PREFIX}{pointer}/{i}" != removed
     )
-    return [description for description in found if description]
+    return [description for description in descriptions if description]
 
 
 def _indexes(sent: QueryDict, start: str) -> list[int]:

@@ -49,8 +49,8 @@ def _marked(old: list[str], new: list[str]) -> Iterator[SafeString]:
         if n >= MAX_LINES:
             yield element("span", "… and more")
             return
-        if (found := SIGNS.get(line[:2])) is not None:
-            tone, sign = found
+        if (marker := SIGNS.get(line[:2])) is not None:
+            tone, sign = marker
             yield element("span", sign, shown_literally(line[2:]), class_=tone or None)
 
 

@@ -66,7 +66,7 @@ def settings_form(
     """Return the form of a schema with these settings; `errors` are by pointer, and `adds` a list that gets an item."""
     builder = _Builder(dict(errors or {}), adds)
     fields = builder.of_properties(schema, settings, "")
-    loose = [f"{pointer}: {said}" if pointer else said for pointer, said in builder.errors.items()]
+    loose = [f"{pointer}: {message}" if pointer else message for pointer, message in builder.errors.items()]
     return SettingsForm(
         [field for field in fields if not _is_technical(field)],
         [field for field in fields if _is_technical(field)],
@@ -86,12 +86,12 @@ class _Builder:
 
     def of_properties(self, schema: Schema, value: object, pointer: str) -> list[SettingField]:
         """Return the fields of an object."""
-        given: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
+        values: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
         required = schema.get("required") or ()
-        known = schema.get("properties") or {}
+        properties = schema.get("properties") or {}
         return [
-            self.of(inner, name, given.get(name), f"{pointer}/{name}", is_required=name in required)
-            for name, inner in known.items()
+            self.of(inner, name, values.get(name), f"{pointer}/{name}", is_required=name in required)
+            for name, inner in properties.items()
         ]
 
     def of(self, schema: Schema, title: str, value: object, pointer: str, *, is_required: bool) -> SettingField:
@@ -157,18 +157,18 @@ def control_of(schema: Schema) -> Kind:
 
 
 def _choices(schema: Schema, value: object) -> list[tuple[str, str, bool]]:
-    known = [True, False] if schema.get("type") == "boolean" else list(schema["enum"])
+    values = [True, False] if schema.get("type") == "boolean" else list(schema["enum"])
     default = f"not set (then {_word(schema['default'])})" if "default" in schema else "not set"
-    rows = [(json.dumps(option), _word(option), option == value and type(option) is type(value)) for option in known]
-    if value is not None and not any(chosen for *_, chosen in rows):
+    rows = [(json.dumps(option), _word(option), option == value and type(option) is type(value)) for option in values]
+    if value is not None and not any(is_selected for *_, is_selected in rows):
         # A stored value remains visible even if it is not allowed any more.
         rows.append((json.dumps(value), _word(value), True))
     return [(UNSET, default, value is None), *rows]
 
 
 def _several(schema: Schema, value: object) -> list[tuple[str, str, bool]]:
-    chosen = value if isinstance(value, list) else []
-    return [(json.dumps(option), _word(option), option in chosen) for option in schema["items"]["enum"]]
+    selected = value if isinstance(value, list) else []
+    return [(json.dumps(option), _word(option), option in selected) for option in schema["items"]["enum"]]
 
 
 def _word(value: object) -> str:

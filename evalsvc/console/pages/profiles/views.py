@@ -51,20 +51,24 @@ COLUMNS = (
 @console_page()
 def profiles_page(request: PageRequest) -> HttpResponse:
     """Show profiles: the account's own, then those that come with the product."""
-    asked = {name: request.GET.get(name, "").strip() for name in ("q", "family", "state")}
-    filters = {"get_last_revision": True, "enabled": asked["state"] != "archived", "evaluator_family": asked["family"]}
+    search = {name: request.GET.get(name, "").strip() for name in ("q", "family", "state")}
+    filters = {
+        "get_last_revision": True,
+        "enabled": search["state"] != "archived",
+        "evaluator_family": search["family"],
+    }
     rows = list(list_revisions(account=request.visitor.account, filters=filters)[:MAX_SHOWN])
-    words = asked["q"].lower()
-    wanted = [row for row in rows if words in f"{row.profile.name} {row.description}".lower()]
+    words = search["q"].lower()
+    matching = [row for row in rows if words in f"{row.profile.name} {row.description}".lower()]
     names = [family.name for family in profile_families()]
     fields = [
-        FormField("q", "Words", value=asked["q"]),
-        FormField("family", "Family", "select", asked["family"], [("", "all"), *((name, name) for name in names)]),
-        FormField("state", "State", "select", asked["state"], [("", "in use"), ("archived", "archived")]),
+        FormField("q", "Words", value=search["q"]),
+        FormField("family", "Family", "select", search["family"], [("", "all"), *((name, name) for name in names)]),
+        FormField("state", "State", "select", search["state"], [("", "in use"), ("archived", "archived")]),
     ]
     now = request.visitor.now
     table = PageTable(
-        "Profiles", COLUMNS, [_row(row, now) for row in wanted], is_walked=True, empty="No profile is like that."
+        "Profiles", COLUMNS, [_row(row, now) for row in matching], is_walked=True, empty="No profile is like that."
     )
     context = {
         "fields": fields,
@@ -77,9 +81,9 @@ def profiles_page(request: PageRequest) -> HttpResponse:
 def _row(one: ProfileRevision, now: Any) -> TableRow:
     kind = element("span", "managed", class_="badge") if one.profile.account_id is None else ""
     name = element("span", one.profile.name, " ", kind, dir="auto")
-    said = element("span", one.description[:300], dir="auto", class_="preview")
+    description = element("span", one.description[:300], dir="auto", class_="preview")
     href = reverse("console_profile", args=[one.profile_id])
-    return TableRow((name, one.profile.family, said, one.number, moment_markup(one.created_at, now)), href=href)
+    return TableRow((name, one.profile.family, description, one.number, moment_markup(one.created_at, now)), href=href)
 
 
 @require_safe
@@ -89,22 +93,22 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     account = request.visitor.account
     profile = get_visible_profile(account=account, id=id)
     revisions = revisions_of(account=account, profile=profile)
-    shown = _numbered(revisions, whole_choice(request, "revision", revisions[0].number))
+    revision = _numbered(revisions, whole_choice(request, "revision", revisions[0].number))
     before = next(
         (
             candidate
             for candidate in revisions
-            if candidate.number == whole_choice(request, "against", shown.number - 1, low=0)
+            if candidate.number == whole_choice(request, "against", revision.number - 1, low=0)
         ),
         None,
     )
     context = {
         "profile": profile,
         "revisions": revisions,
-        "shown": shown,
+        "shown": revision,
         "before": before,
-        "changes": setting_changes(before.settings, shown.settings) if before else [],
-        "settings": shown_json(shown.settings),
+        "changes": setting_changes(before.settings, revision.settings) if before else [],
+        "settings": shown_json(revision.settings),
         "is_own": profile.account_id is not None,
         "may_change": profile.account_id is not None and profile.archived_at is None and request.visitor.may_edit,
         "call": ApiCall("GET", "/v1/evaluator-criteria", {"public_id": str(profile.pk)}),
@@ -113,10 +117,10 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
 
 
 def _numbered(revisions: list[ProfileRevision], number: int) -> ProfileRevision:
-    found = next((revision for revision in revisions if revision.number == number), None)
-    if found is None:
+    match = next((revision for revision in revisions if revision.number == number), None)
+    if match is None:
         raise NotFound
-    return found
+    return match
 
 
 @require_http_methods(["GET", "POST"])
@@ -133,14 +137,14 @@ def new_profile(request: PageRequest) -> HttpResponse:
     if draft.errors or not is_saving(request.POST):
         return _form(request, draft)
     try:
-        made = create_profile(
+        profile = create_profile(
             account=visitor.account, family=family.name, name=draft.name, settings=draft.settings,
             description=draft.description, actor=visitor.actor,
         )  # fmt: skip
     except Invalid as problem:
         return _form(request, refused_draft(draft, problem))
-    messages.success(request, f"The profile {made.profile.name} is made. Calls name it in criteria.")
-    return redirect("console_profile", made.profile_id)
+    messages.success(request, f"The profile {profile.profile.name} is made. Calls name it in criteria.")
+    return redirect("console_profile", profile.profile_id)
 
 
 def _family_of_evaluator(request: PageRequest) -> str | None:
@@ -173,13 +177,13 @@ def revise_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     if draft.errors or not is_saving(request.POST):
         return _form(request, draft, profile)
     try:
-        made = revise_profile(
+        revision = revise_profile(
             account=visitor.account, profile=profile, settings=draft.settings, description=draft.description,
             actor=visitor.actor,
         )  # fmt: skip
     except Invalid as problem:
         return _form(request, refused_draft(draft, problem), profile)
-    messages.success(request, f"Revision {made.number} holds from now on. Earlier results keep theirs.")
+    messages.success(request, f"Revision {revision.number} holds from now on. Earlier results keep theirs.")
     return redirect("console_profile", profile.pk)
 
 

@@ -55,26 +55,26 @@ def new_ranking(request: PageRequest) -> HttpResponse:
     """Show the form of a new ranking, or create the ranking."""
     if request.method != "POST":
         return _form(request, _first_shown(request))
-    sent = {name: value.strip() for name, value in sent_fields(request).items()}
+    values = {name: value.strip() for name, value in sent_fields(request).items()}
     visitor = request.visitor
     try:
-        body = checked(ComparisonIn(data=_body(sent)))
+        body = checked(ComparisonIn(data=_body(values)))
         try:
             plan = get_plan(account=visitor.account, id=body["experiment_id"])
         except NotFound:
             raise Invalid(FieldError("/experiment_id", "Choose an experiment.")) from None
-        made, is_added = create_comparison(
+        ranking, is_added = create_comparison(
             account=visitor.account, epoch=None, plan=plan, body=body, actor=visitor.actor
         )
     except NotFound:
         raise
     except (Problem, ValidationError) as exc:
-        return _form(request, sent, errors_at(exc, _field))
-    enqueue_comparison_after_commit(visitor.account.pk, made.pk)
+        return _form(request, values, errors_at(exc, _field))
+    enqueue_comparison_after_commit(visitor.account.pk, ranking.pk)
     if is_added:
         enqueue_after_commit()
-    messages.success(request, f"{made.name} is being judged.")
-    return redirect("console_ranking", made.pk)
+    messages.success(request, f"{ranking.name} is being judged.")
+    return redirect("console_ranking", ranking.pk)
 
 
 def _first_shown(request: PageRequest) -> dict[str, str]:
@@ -91,15 +91,21 @@ def _as_before(row: OutputComparison) -> dict[str, str]:
     judge = wanted_again(row.judge)
     kind = next(name for name, _ in JUDGES if name in judge)
     names = dict(list_configs(account=row.account, experiment_id=row.experiment_id).values_list("pk", "name"))
-    sent = {"experiment": row.experiment_id, "judge": kind, "who": judge[kind], "design": row.design, "name": row.name}
-    sent |= {name: judge[name] for name in ("criteria", "model") if judge.get(name)}
+    values = {
+        "experiment": row.experiment_id,
+        "judge": kind,
+        "who": judge[kind],
+        "design": row.design,
+        "name": row.name,
+    }
+    values |= {name: judge[name] for name in ("criteria", "model") if judge.get(name)}
     if judge.get("tie_width"):
-        sent["tie_width"] = judge["tie_width"]
+        values["tie_width"] = judge["tie_width"]
     if judge.get("allow_tie") is False:
-        sent["allow_tie"] = "false"
+        values["allow_tie"] = "false"
     if row.design == OutputComparison.Design.BASELINE:
-        sent["baseline"] = names.get(row.configs[0], "")
-    return {name: str(value) for name, value in (sent | {"previous_id": row.pk}).items()}
+        values["baseline"] = names.get(row.configs[0], "")
+    return {name: str(value) for name, value in (values | {"previous_id": row.pk}).items()}
 
 
 def _body(sent: Mapping[str, str]) -> dict[str, Any]:
@@ -124,12 +130,12 @@ def _fields(account: Account, previous_id: str) -> tuple[FormField, ...]:
     plans = list_plans(account=account)[:MOST_EXPERIMENTS]
     experiments = [("", "choose one"), *((str(plan.pk), f"{plan.experiment.name} ({plan.pk})") for plan in plans)]
     source = field_source(account)
-    known = [*source.connections, *source.evaluators]
+    judges = [*source.connections, *source.evaluators]
     return (
         FormField("experiment", "Experiment", "select", options=experiments, is_required=True),
         FormField("configs", "Configs", help="Their names, with commas between; empty: all."),
         FormField("judge", "Judged by", "select", options=JUDGES),
-        FormField("who", "Which", options=known, is_required=True, help=WHO),
+        FormField("who", "Which", options=judges, is_required=True, help=WHO),
         FormField("criteria", "What is better", "textarea", rows=3, help=CRITERIA),
         FormField("model", "Model", help="Of an LLM by its connection; empty: the connection's own."),
         FormField("allow_tie", "May an LLM say that neither wins", "select", options=TIES),

@@ -42,10 +42,10 @@ PLACES = (
 def rankings_page(request: PageRequest) -> HttpResponse:
     """List the account's comparisons of outputs, newest first."""
     rows = list_comparisons(account=request.visitor.account).select_related("experiment").order_by("-id")
-    found, links = numbered_page(request, rows, ON_A_PAGE)
-    shown = [_listed(row, request.visitor.now) for row in found]
+    rankings, links = numbered_page(request, rows, ON_A_PAGE)
+    table_rows = [_listed(row, request.visitor.now) for row in rankings]
     context = {
-        "table": PageTable("Rankings, newest first", COLUMNS, shown, is_walked=True),
+        "table": PageTable("Rankings, newest first", COLUMNS, table_rows, is_walked=True),
         **links,
         "call": ApiCall("GET", "/v1/comparisons", {"limit": ON_A_PAGE}),
     }
@@ -152,7 +152,7 @@ def _why_without(place: Json) -> str:
 
 
 def _chart(ranking: Json) -> SafeString:
-    found = [
+    bars = [
         Ranged(
             place["config"], place["strength"], place["lower"], place["upper"], place["n_examples"], rank_words(place)
         )
@@ -163,21 +163,21 @@ def _chart(ranking: Json) -> SafeString:
     of = f" of {ranking['n_clusters']} clusters" if "n_clusters" in ranking else ""
     new = "clusters" if of else "examples"
     says = f"{rests_on}{of}; {level_text(ranking['level'])} each, for new {new}."
-    return ranges("Strength, the strongest first", "Strength", found, says=says)
+    return ranges("Strength, the strongest first", "Strength", bars, says=says)
 
 
 def _matrix(ranking: Json) -> dict[str, Any]:
     """Return who has won against whom: the share of wins of the row's config against the column's."""
     names = [place["config"] for place in ranking["places"]][:MOST_IN_MATRIX]
-    met: dict[tuple[str, str], str] = {}
+    cells: dict[tuple[str, str], str] = {}
     for pair in ranking["pairs"]:
         rate, n = pair["win_rate"], pair["n_wins"] + pair["n_ties"] + pair["n_losses"]
         ends = (rate["value"], rate["lower"], rate["upper"])
-        met[pair["first"], pair["second"]] = _cell(*ends, n)
-        met[pair["second"], pair["first"]] = _cell(1 - ends[0], 1 - ends[2], 1 - ends[1], n)
+        cells[pair["first"], pair["second"]] = _cell(*ends, n)
+        cells[pair["second"], pair["first"]] = _cell(1 - ends[0], 1 - ends[2], 1 - ends[1], n)
     return {
         "names": names,
-        "rows": [(name, [met.get((name, other), "—") for other in names]) for name in names],
+        "rows": [(name, [cells.get((name, other), "—") for other in names]) for name in names],
         "n_left_out": max(0, len(ranking["places"]) - MOST_IN_MATRIX),
     }
 

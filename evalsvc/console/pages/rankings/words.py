@@ -47,11 +47,11 @@ def alike(ranking: Json) -> list[list[str]]:
     from each other.
     """
     places = [place for place in ranking["places"] if place["strength"] is not None]
-    said = {frozenset((pair["first"], pair["second"])): pair["said"] for pair in ranking["pairs"]}
+    results = {frozenset((pair["first"], pair["second"])): pair["said"] for pair in ranking["pairs"]}
 
     def differ(one: Json, other: Json) -> bool:
-        met = said.get(frozenset((one["config"], other["config"])))
-        return one["rank_to"] < other["rank_from"] if met is None else met != "undecided"
+        result = results.get(frozenset((one["config"], other["config"])))
+        return one["rank_to"] < other["rank_from"] if result is None else result != "undecided"
 
     groups: list[list[str]] = []
     end = 0

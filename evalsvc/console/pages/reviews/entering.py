@@ -62,15 +62,15 @@ def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
         return Reviewer(Account(pk=holder.account_id), holder.reviewer)
     if not request.user.is_authenticated:
         return None
-    here = looked_at(request)
+    current = looked_at(request)
     # An address that a colleague has sent opens in whichever of one's accounts it belongs to.
-    for membership in _memberships(request, here):
+    for membership in _memberships(request, current):
         account = Account(pk=membership.account_id)
         with account_scope(account.pk):
             if has_review(account=account, id=id):
                 if membership.lacks_factor:
                     raise FactorFirst(membership)
-                return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, membership is here)
+                return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, membership is current)
     return None
 
 
@@ -86,8 +86,8 @@ def reviewer_page(view: ReviewerView) -> Callable[[HttpRequest, uuid.UUID], Http
             return private(_answer(request, id, view))
         except FactorFirst as first:
             return private(factor_first(request, first.membership))
-        except PageRefused as refused:
-            return private(queue_message(request, refused.title, refused.detail, refused.status))
+        except PageRefused as error:
+            return private(queue_message(request, error.title, error.detail, error.status))
         except Exception as exc:
             problem = as_problem(exc)
             if problem is None:
@@ -146,8 +146,8 @@ def enter_review(request: HttpRequest, id: uuid.UUID, token: str) -> HttpRespons
     except Problem as problem:
         return private(queue_refused(request, problem))
     if holder is None:
-        said = "It has ended, or was never one. Ask for another."
-        return private(queue_message(request, "This link opens nothing", said, 404))
+        message = "It has ended, or was never one. Ask for another."
+        return private(queue_message(request, "This link opens nothing", message, 404))
     if request.method == "GET":
         with account_scope(holder.account_id):
             review = get_review(account=Account(pk=holder.account_id), id=id)

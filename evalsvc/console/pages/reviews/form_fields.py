@@ -32,9 +32,13 @@ def source_fields(account: Account, sent: Sent, errors: Errors) -> list[FormFiel
     """Return where the items come from."""
     plans = list_plans(account=account)[:MOST_EXPERIMENTS]
     experiments = [("", "choose one"), *((str(plan.pk), f"{plan.experiment.name} ({plan.pk})") for plan in plans)]
-    known = {value for value, _ in experiments}
-    if (wanted := sent.get("experiment", "")) and wanted not in known and wanted.isdecimal():
-        experiments.append((wanted, f"experiment {wanted}"))
+    experiment_ids = {value for value, _ in experiments}
+    if (
+        (experiment_id := sent.get("experiment", ""))
+        and experiment_id not in experiment_ids
+        and experiment_id.isdecimal()
+    ):
+        experiments.append((experiment_id, f"experiment {experiment_id}"))
     fields = (
         FormField("of", "What is looked at", "select", options=OF),
         FormField("experiment", "Experiment", "select", options=experiments, help="For outputs and pairs."),
@@ -48,7 +52,7 @@ def source_fields(account: Account, sent: Sent, errors: Errors) -> list[FormFiel
 
 def what_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]:
     """Return the fields for the questions: a checkbox for each question of the account, and a new question."""
-    asked = [
+    choices = [
         FormField(f"c-{row.pk}", f"{row.name} ({TYPES[row.annotation_type].lower()})", "checkbox")
         for row in list_criteria(account=account)[:MOST_CRITERIA]
     ]
@@ -56,7 +60,7 @@ def what_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]
     fields = (
         FormField("name", "Name of the review", is_required=True),
         FormField("instructions", "What to look at", "textarea", rows=3, help="Shown above each item."),
-        *asked,
+        *choices,
         FormField("question", "Or a new question", help=note),
     )
     return filled(fields, sent, errors)

@@ -77,11 +77,13 @@ def items_table(
     else:
         items, following = _page(account, review, request.GET.get("cursor"))
     content = content_of(account=account, review=review, items=items)
-    said: dict[int, list[ReviewAnswer]] = {}
+    answers_by_item: dict[int, list[ReviewAnswer]] = {}
     if shows_answers:
         for row in list_answers(account=account, review=review, items=[item.pk for item in items]):
-            said.setdefault(row.item_id, []).append(row)
-    rows = [TableRow(_item_cells(review, item, content, said.get(item.pk, ()), shows_answers)) for item in items]
+            answers_by_item.setdefault(row.item_id, []).append(row)
+    rows = [
+        TableRow(_item_cells(review, item, content, answers_by_item.get(item.pk, ()), shows_answers)) for item in items
+    ]
     columns = (Column("Item"), Column("Input", kind="wide"), Column("Output", kind="wide"), Column("Answers"))
     caption = "Items that people differ about" if differing is not None else "Items, in the order of the queue"
     empty = "Nobody differs about anything." if differing is not None else "No item."
@@ -112,14 +114,14 @@ def _item_cells(
     said: Sequence[ReviewAnswer],
     shows_answers: bool,
 ) -> Sequence[object]:
-    shown = content[item.pk]
-    outputs = [_preview(output.text) for output in as_shown(shown, item)]
+    item_content = content[item.pk]
+    outputs = [_preview(output.text) for output in as_shown(item_content, item)]
     if not shows_answers:
         answers: object = f"{item.n_answered} of {review.n_answers}"
     else:
         answers = joined_parts([element("div", words_of_said(review, row), dir="auto") for row in said]) or "none"
-    gone = element("span", "has been deleted", class_="quiet")
-    return f"{item.position + 1}", _preview(shown.input), joined_parts(outputs) if outputs else gone, answers
+    deleted = element("span", "has been deleted", class_="quiet")
+    return f"{item.position + 1}", _preview(item_content.input), joined_parts(outputs) if outputs else deleted, answers
 
 
 def _preview(text: str | None) -> SafeString:

@@ -47,13 +47,13 @@ def issued_links(request: PageRequest, review: Review, names: Sequence[str], day
     visitor, seconds = request.visitor, days_of(days) * A_DAY
     if len(names) > MOST_AT_ONCE:
         raise Invalid(FieldError("/people", f"At most {MOST_AT_ONCE} links at once."))
-    made = []
+    issued = []
     for name in names:
         link, token = issue_link(
             account=visitor.account, review_id=review.pk, name=name, expires_in_seconds=seconds, actor=visitor.actor
         )
-        made.append((link.name, link_for_others(request, reverse("enter_review", args=[review.pk, token]))))
-    return made
+        issued.append((link.name, link_for_others(request, reverse("enter_review", args=[review.pk, token]))))
+    return issued
 
 
 @dataclass(frozen=True, slots=True)

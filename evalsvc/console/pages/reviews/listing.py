@@ -42,11 +42,11 @@ COLUMNS = (
 def reviews_page(request: PageRequest) -> HttpResponse:
     """List the account's reviews, newest first."""
     account = request.visitor.account
-    found, following = _page(account, request.GET.get("cursor"))
-    progress = progress_of_reviews(account=account, reviews=found)
-    small = [review for review in found if progress[review.pk].n_answers <= MOST_ANSWERS]
+    reviews, following = _page(account, request.GET.get("cursor"))
+    progress = progress_of_reviews(account=account, reviews=reviews)
+    small = [review for review in reviews if progress[review.pk].n_answers <= MOST_ANSWERS]
     alphas = alphas_of_reviews(account=account, reviews=small)
-    rows = [_row(review, progress[review.pk], alphas.get(review.pk), request.visitor.now) for review in found]
+    rows = [_row(review, progress[review.pk], alphas.get(review.pk), request.visitor.now) for review in reviews]
     context = {
         "table": PageTable("Reviews, newest first", COLUMNS, rows, next_cursor=following, is_walked=True),
         "call": ApiCall("GET", "/v1/reviews", {"limit": ON_A_PAGE}),
@@ -65,11 +65,11 @@ def _page(account: Account, cursor: str | None) -> tuple[list[Review], str | Non
 def _row(
     review: Review, progress: Progress, alphas: list[tuple[str, AgreementFigure]] | None, now: datetime
 ) -> TableRow:
-    asked = ", ".join(criterion["name"] for criterion in review.criteria) or "which is better"
+    questions = ", ".join(criterion["name"] for criterion in review.criteria) or "which is better"
     of = element("span", f" of {KINDS[Review.Kind(review.kind)]}", class_="quiet")
     cells = (
         element("bdi", review.name),
-        joined_parts([element("bdi", asked), of]),
+        joined_parts([element("bdi", questions), of]),
         state_badge(review, progress),
         f"{progress.n_complete} of {progress.n_items}",
         _agreement(review, alphas),
@@ -86,7 +86,7 @@ def _agreement(review: Review, alphas: list[tuple[str, AgreementFigure]] | None)
     if not alphas:
         return element("span", "texts have none", class_="quiet")
     parts = [
-        element("div", element("bdi", f"{name} ", class_="facts") if len(alphas) > 1 else None, number_markup(shown))
-        for name, shown in ((name, figure_number(figure)) for name, figure in alphas)
+        element("div", element("bdi", f"{name} ", class_="facts") if len(alphas) > 1 else None, number_markup(number))
+        for name, number in ((name, figure_number(figure)) for name, figure in alphas)
     ]
     return joined_parts(parts)

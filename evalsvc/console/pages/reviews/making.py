@@ -61,18 +61,18 @@ def new_review(request: PageRequest) -> HttpResponse:
     """Show the form of a new review, or create the review; the filters of evaluations remain in the query string."""
     if request.method != "POST":
         return _form(request, _begun(request))
-    sent: Sent = sent_fields(request)
+    values: Sent = sent_fields(request)
     try:
         # What cannot be made leaves no question behind.
         with transaction.atomic(using=current_role()):
-            review = _made(request, sent)
-            names = [line.strip() for line in sent.get("people", "").splitlines() if line.strip()]
-            days_of(sent.get("days", ""))
-            issued = _links(request, review, names, sent.get("days", "")) if names else []
+            review = _made(request, values)
+            names = [line.strip() for line in values.get("people", "").splitlines() if line.strip()]
+            days_of(values.get("days", ""))
+            issued = _links(request, review, names, values.get("days", "")) if names else []
     except NotFound:
         raise
     except (Problem, ValidationError) as exc:
-        return _form(request, sent, errors_at(exc, _field))
+        return _form(request, values, errors_at(exc, _field))
     messages.success(request, f"{review.name} is there, with {review.n_items} items.")
     if issued:
         return shown_review(request, review, "links", issued=issued)
@@ -92,27 +92,27 @@ def _begun(request: PageRequest) -> Sent:
     """Return what the address brings along: an experiment, or filters of evaluations."""
     query = request.GET
     kind = query.get("of", "")
-    found = {"of": kind if kind in KINDS else "outputs", "expected": "on"}
+    values = {"of": kind if kind in KINDS else "outputs", "expected": "on"}
     for name in ("name", "configs"):
         if query.get(name):
-            found[name] = query[name][:200]
+            values[name] = query[name][:200]
     if "experiment" in query and kind != "evaluations":
-        found["experiment"] = query["experiment"]
-    return found
+        values["experiment"] = query["experiment"]
+    return values
 
 
 def _form(request: PageRequest, sent: Sent, errors: Mapping[str, str] | None = None) -> HttpResponse:
-    account, found = request.visitor.account, errors or {}
-    asked = read_filters(request.GET.dict(), request.visitor.now) if sent.get("of") == "evaluations" else None
+    account, field_errors = request.visitor.account, errors or {}
+    search_query = read_filters(request.GET.dict(), request.visitor.now) if sent.get("of") == "evaluations" else None
     context = {
-        "what": what_fields(account, sent, found),
-        "source": source_fields(account, sent, found),
-        "how": how_fields(sent, found),
-        "people": people_fields(sent, found),
-        "asked": dict(asked.values) if asked else {},
+        "what": what_fields(account, sent, field_errors),
+        "source": source_fields(account, sent, field_errors),
+        "how": how_fields(sent, field_errors),
+        "people": people_fields(sent, field_errors),
+        "asked": dict(search_query.values) if search_query else {},
         "query": request.GET.urlencode(),
-        "refused": found.get("", ""),
-        "n_errors": len(found),
+        "refused": field_errors.get("", ""),
+        "n_errors": len(field_errors),
         "call": ApiCall("POST", "/v1/reviews", body=_body(request, sent, ["…"])),
     }
     return render(request, "console/reviews/new.html", context, status=422 if errors else 200)
@@ -124,7 +124,7 @@ def _made(request: PageRequest, sent: Sent) -> Review:
     if (question := sent.get("question", "").strip()) and sent.get("of") != "pairs":
         criteria.append(str(_question(visitor.account, question, sent, visitor.actor).pk))
     if sent.get("of") == "evaluations" and (wrong := read_filters(request.GET.dict(), visitor.now).errors):
-        raise Invalid(*(FieldError("/items", f"{name}: {said}") for name, said in wrong.items()))
+        raise Invalid(*(FieldError("/items", f"{name}: {message}") for name, message in wrong.items()))
     fields = review_fields(checked(ReviewIn(data=_body(request, sent, criteria))))
     return create_review(account=visitor.account, fields=fields, actor=visitor.actor)
 
@@ -199,6 +199,6 @@ def _whole(text: str) -> int | str:
 def _field(pointer: str) -> str:
     parts = pointer.strip("/").split("/")
     if parts[0] in ("items", "sample"):
-        named = next((PLACES[part] for part in reversed(parts) if part in PLACES), "")
-        return named or ("method" if parts[0] == "sample" else "of")
+        place = next((PLACES[part] for part in reversed(parts) if part in PLACES), "")
+        return place or ("method" if parts[0] == "sample" else "of")
     return "question" if parts[0] == "criteria" else parts[0]

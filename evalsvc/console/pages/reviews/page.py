@@ -133,12 +133,12 @@ def _ended(request: PageRequest, review: Review, act: str) -> HttpResponse:
 
 
 def _link(request: PageRequest, review: Review) -> HttpResponse:
-    sent = sent_fields(request)
+    values = sent_fields(request)
     try:
-        issued = issued_links(request, review, [sent.get("name", "")], sent.get("days", ""))
+        issued = issued_links(request, review, [values.get("name", "")], values.get("days", ""))
     except NotFound:
         raise
     except Problem as problem:
         errors = {error.pointer.strip("/"): error.detail for error in problem.errors} or {"name": problem.detail}
-        return shown_review(request, review, "links", sent=sent, errors=errors)
+        return shown_review(request, review, "links", sent=values, errors=errors)
     return shown_review(request, review, "links", issued=issued)

@@ -78,22 +78,22 @@ def _page(
 
 
 def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
-    sent = sent_fields(request)
-    action = sent.get("action", "answer")
+    values = sent_fields(request)
+    action = values.get("action", "answer")
     if action == "undo":
         row = take_back(account=who.account, review_id=id, reviewer=who.name)
         return _onwards(id, item=str(row.item_id) if row is not None else "")
-    item_id, token = _held(sent)
+    item_id, token = _held(values)
     try:
         if action == "skip":
             skip_item(account=who.account, review_id=id, item_id=item_id, token=token)
             return _onwards(id, note="skipped")
         review = get_review(account=who.account, id=id)
-        said = said_in_form(review, sent)
-        revise = "revise" in sent
-        answer_item(account=who.account, review_id=id, item_id=item_id, token=token, said=said, revise=revise)
+        response = said_in_form(review, values)
+        revise = "revise" in values
+        answer_item(account=who.account, review_id=id, item_id=item_id, token=token, said=response, revise=revise)
     except Invalid as problem:
-        return _shown_again(request, id, who, (item_id, token), sent, problem)
+        return _shown_again(request, id, who, (item_id, token), values, problem)
     except Problem as problem:
         if problem.code not in LATE:
             raise
@@ -127,7 +127,7 @@ def _shown_again(
 
 def _onwards(id: uuid.UUID, **query: str) -> HttpResponse:
     """Redirect to the next page with 303, so that going back or reloading submits nothing twice."""
-    asked = {name: value for name, value in query.items() if value}
-    answer = redirect(queue_address(id) + (f"?{urlencode(asked)}" if asked else ""))
+    params = {name: value for name, value in query.items() if value}
+    answer = redirect(queue_address(id) + (f"?{urlencode(params)}" if params else ""))
     answer.status_code = 303
     return cast(HttpResponse, answer)

@@ -39,8 +39,8 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     except LockedOut as locked:
         answer = console_message(request, status=429, title="Too many sign-ins were begun", detail=str(locked))
         return too_many(answer, locked)
-    except ProviderRefused as refused:
-        return _refused(request, refused)
+    except ProviderRefused as error:
+        return _refused(request, error)
 
 
 @door_page
@@ -53,8 +53,8 @@ def from_provider(request: HttpRequest) -> HttpResponse:
         user, then = admit(claims), then or reverse("console_home")
         clear_failures(provider_counters(caller_ip(request)))
         return begin_from_provider(request, user, then=then, is_vouched=vouches_for_factor(claims))
-    except ProviderRefused as refused:
-        return _refused(request, refused)
+    except ProviderRefused as error:
+        return _refused(request, error)
 
 
 def _refused(request: HttpRequest, refused: ProviderRefused) -> HttpResponse:

@@ -17,12 +17,12 @@ MAX_SCORES = 500
 
 def scores_of_trace(*, account: Account, trace_id: str) -> Mapping[str, Sequence[SafeString]]:
     """Return the verdicts of a trace by span id, as links; those without a span are under the empty string."""
-    found = search_evaluations(
+    page = search_evaluations(
         account=account, condition=Q(trace_id=trace_id), limit=MAX_SCORES, columns=VERDICT_COLUMNS, oldest_first=True
     )
-    asked = requests_of(account=account, request_ids=[row.request_id for row in found.rows])
+    rows_by_id = requests_of(account=account, request_ids=[row.request_id for row in page.rows])
     scores: dict[str, list[SafeString]] = {}
-    for row in found.rows:
-        request = asked.get(row.request_id)
+    for row in page.rows:
+        request = rows_by_id.get(row.request_id)
         scores.setdefault((request.span_id if request else None) or "", []).append(verdict_chip(row))
     return scores

@@ -70,8 +70,8 @@ class TraceNode:
     @property
     def model(self) -> str:
         """Return the model that answered."""
-        found = next((self.span.attributes[name] for name in MODELS if name in self.span.attributes), "")
-        return found if isinstance(found, str) else ""
+        model = next((self.span.attributes[name] for name in MODELS if name in self.span.attributes), "")
+        return model if isinstance(model, str) else ""
 
     @property
     def texts(self) -> list[tuple[str, SafeString]]:
@@ -82,14 +82,14 @@ class TraceNode:
     @property
     def attributes(self) -> SafeString | None:
         """Return the other attributes, events and links as they came."""
-        rest = {name: value for name, value in self.span.attributes.items() if name not in TEXTS}
-        more = {
-            "attributes": rest,
+        attributes = {name: value for name, value in self.span.attributes.items() if name not in TEXTS}
+        formatted = {
+            "attributes": attributes,
             "events": self.span.events,
             "links": self.span.links,
             "resource": self.span.resource,
         }
-        return json_block_of({name: value for name, value in more.items() if value})
+        return json_block_of({name: value for name, value in formatted.items() if value})
 
     @property
     def timing(self) -> SafeString:
@@ -104,11 +104,11 @@ class TraceNode:
 
 def first_count(attributes: Mapping[str, Any], names: Sequence[str]) -> int | None:
     """Return the first of some attributes that is a count."""
-    found = (attributes.get(name) for name in names)
+    values = (attributes.get(name) for name in names)
     return next(
         (
             int(value)
-            for value in found
+            for value in values
             if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
         ),
         None,
@@ -128,12 +128,12 @@ def tree_of(
 ) -> list[TraceNode]:
     """Return the root spans with their descendants; each span appears exactly once."""
     begins, ends = _reach(spans)
-    said: dict[str, list[LogRecord]] = {}
+    logs_by_span: dict[str, list[LogRecord]] = {}
     for log in logs:
-        said.setdefault(log.span_id or "", []).append(log)
+        logs_by_span.setdefault(log.span_id or "", []).append(log)
     nodes = {
         span.span_id: TraceNode(
-            span, _share(span, begins, ends), scores.get(span.span_id, ()), said.get(span.span_id, ())
+            span, _share(span, begins, ends), scores.get(span.span_id, ()), logs_by_span.get(span.span_id, ())
         )
         for span in spans
     }
@@ -183,11 +183,11 @@ def _reach(spans: Sequence[Span]) -> tuple[datetime | None, datetime | None]:
 
 
 def _share(span: Span, begins: datetime | None, ends: datetime | None) -> tuple[float, float]:
-    whole = (ends - begins).total_seconds() if begins and ends else 0.0
-    if whole <= 0 or begins is None:
+    total_seconds = (ends - begins).total_seconds() if begins and ends else 0.0
+    if total_seconds <= 0 or begins is None:
         return 0.0, 100.0
-    start = 100 * (span.started_at - begins).total_seconds() / whole
-    width = 100 * max((span.ended_at - span.started_at).total_seconds(), 0.0) / whole
+    start = 100 * (span.started_at - begins).total_seconds() / total_seconds
+    width = 100 * max((span.ended_at - span.started_at).total_seconds(), 0.0) / total_seconds
     start = min(max(start, 0.0), 100.0 - SMALLEST)
     return start, min(max(width, SMALLEST), 100.0 - start)
 
@@ -198,12 +198,12 @@ def totals(roots: Sequence[TraceNode]) -> dict[str, int]:
     Tokens are those of spans without a span below them that tells some: parents often repeat the sum.
     """
     nodes = list(flat(roots))
-    counted = [node for node in nodes if not any(_tells_tokens(below) for below in flat(node.children))]
+    token_nodes = [node for node in nodes if not any(_tells_tokens(below) for below in flat(node.children))]
     return {
         "n_spans": len(nodes),
         "n_failed": sum(node.is_failed for node in nodes),
-        "tokens_read": sum(node.tokens[0] or 0 for node in counted),
-        "tokens_written": sum(node.tokens[1] or 0 for node in counted),
+        "tokens_read": sum(node.tokens[0] or 0 for node in token_nodes),
+        "tokens_written": sum(node.tokens[1] or 0 for node in token_nodes),
     }
 
 

@@ -30,25 +30,25 @@ COMMAND = f"export OTEL_EXPORTER_OTLP_ENDPOINT={{0}} OTEL_EXPORTER_OTLP_HEADERS=
 def traces_page(request: PageRequest) -> HttpResponse:
     """Show traces by the filters of the address."""
     account, now = request.visitor.account, request.visitor.now
-    asked = read_trace_filters(request.GET.dict(), now)
+    search_query = read_trace_filters(request.GET.dict(), now)
     table, refusal = None, ""
-    if not asked.errors:
+    if not search_query.errors:
         try:
-            condition = telemetry_condition(asked.filters, SPAN_FIELDS)
-            found = search_traces(account=account, condition=condition, limit=PAGE, cursor=request.GET.get("cursor"))
-            table = traces_table(found, now)
+            condition = telemetry_condition(search_query.filters, SPAN_FIELDS)
+            page = search_traces(account=account, condition=condition, limit=PAGE, cursor=request.GET.get("cursor"))
+            table = traces_table(page, now)
         except Problem as problem:
             refusal = search_refusal(problem)
-    call = ApiCall("POST", "/v1/otel/spans/search", body={"filters": asked.filters, "limit": PAGE})
+    call = ApiCall("POST", "/v1/otel/spans/search", body={"filters": search_query.filters, "limit": PAGE})
     context = {
         "command": COMMAND.format(base_address(request)),
-        "fields": trace_fields(asked),
+        "fields": trace_fields(search_query),
         "table": table,
         "refusal": refusal,
-        "is_filtered": bool(asked.values),
+        "is_filtered": bool(search_query.values),
         "call": call,
     }
-    return render(request, "console/traces/list.html", context, status=422 if asked.errors or refusal else 200)
+    return render(request, "console/traces/list.html", context, status=422 if search_query.errors or refusal else 200)
 
 
 @require_safe
@@ -64,13 +64,15 @@ def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
             raise
         return _without_spans(request, trace_id, scores)
     roots = tree_of(trace.spans, trace.logs, scores)
-    known = {span.span_id for span in trace.spans}
+    span_ids = {span.span_id for span in trace.spans}
     context = {
         "trace": trace,
         "nodes": list(flat(roots)),
         "totals": totals(roots),
-        "beside": [chip for span, chips in scores.items() if span not in known for chip in chips],
-        "logs": [(record, json_block_of(record.body)) for record in trace.logs if (record.span_id or "") not in known],
+        "beside": [chip for span, chips in scores.items() if span not in span_ids for chip in chips],
+        "logs": [
+            (record, json_block_of(record.body)) for record in trace.logs if (record.span_id or "") not in span_ids
+        ],
         "following": address_with(request, offset=trace.next_offset) if trace.next_offset else "",
         "call": ApiCall("GET", f"/v1/traces/{trace.trace_id}"),
     }

@@ -33,8 +33,8 @@ def rotate_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Give a webhook a new secret and show it, this once."""
     visitor = request.visitor
     row = get_endpoint(account=visitor.account, id=id)
-    made, plain = rotate_endpoint(account=visitor.account, endpoint=row, now=visitor.now, actor=visitor.actor)
-    return shown_once(request, made, plain)
+    endpoint, plain = rotate_endpoint(account=visitor.account, endpoint=row, now=visitor.now, actor=visitor.actor)
+    return shown_once(request, endpoint, plain)
 
 
 @require_POST

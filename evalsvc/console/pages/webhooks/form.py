@@ -37,10 +37,10 @@ def new_webhook(request: PageRequest) -> HttpResponse:
         return _form(request, None, {})
     try:
         fields = EventEndpointIn(data=sent_webhook(request)).fields_of()
-        made, plain = create_endpoint(account=visitor.account, fields=fields, actor=visitor.actor)
+        endpoint, plain = create_endpoint(account=visitor.account, fields=fields, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, None, errors_at(exc, _field))
-    return shown_once(request, made, plain, is_new=True)
+    return shown_once(request, endpoint, plain, is_new=True)
 
 
 @require_http_methods(["GET", "POST"])
@@ -98,8 +98,8 @@ def _values(row: EventEndpoint | None) -> Mapping[str, str]:
 
 
 def _form(request: PageRequest, row: EventEndpoint | None, errors: Mapping[str, str]) -> HttpResponse:
-    sent = sent_fields(request)
-    values = sent if request.method == "POST" else _values(row)
+    form_values = sent_fields(request)
+    values = form_values if request.method == "POST" else _values(row)
     types = [FormField(type.value, f"{type.value}: {type.label}", "checkbox") for type in EventType]
     path = "/v1/event-endpoints" if row is None else f"/v1/event-endpoints/{row.pk}"
     context = {

@@ -31,10 +31,10 @@ COLUMNS = (
 def webhooks_page(request: PageRequest) -> HttpResponse:
     """List the account's webhooks, oldest first, each with its status."""
     visitor = request.visitor
-    found = endpoint_standings(account=visitor.account, now=visitor.now)
+    endpoints = endpoint_standings(account=visitor.account, now=visitor.now)
     context = {
         "table": PageTable(
-            "Event webhooks", COLUMNS, [_row(endpoint, visitor.now) for endpoint in found], is_walked=True
+            "Event webhooks", COLUMNS, [_row(endpoint, visitor.now) for endpoint in endpoints], is_walked=True
         ),
         "call": ApiCall("GET", "/v1/event-endpoints"),
     }
@@ -44,12 +44,12 @@ def webhooks_page(request: PageRequest) -> HttpResponse:
 def _row(one: EndpointStanding, now: datetime) -> TableRow:
     state, tone = standing_words(one)
     cause = cause_of(one.last_status, one.last_error) if one.wants_a_look else None
-    said = joined_parts([cause.says, " ", element("strong", cause.remedy)]) if cause else "—"
+    cause_markup = joined_parts([cause.says, " ", element("strong", cause.remedy)]) if cause else "—"
     cells = (
         element("bdi", one.url),
         element("span", state, class_=f"badge {tone}"),
         missing_words(one),
         moment_markup(one.delivered_at, now),
-        said,
+        cause_markup,
     )
     return TableRow(cells, href=reverse("console_webhook", args=[one.id]), tone=tone)

@@ -59,29 +59,31 @@ def shown_delivery(row: EventDelivery) -> ShownDelivery:
 def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Show the status of a webhook, its deliveries, and the available actions."""
     visitor = request.visitor
-    standing = next(
+    health = next(
         (endpoint for endpoint in endpoint_standings(account=visitor.account, now=visitor.now) if endpoint.id == id),
         None,
     )
-    if standing is None:
+    if health is None:
         raise NotFound
-    wanted = choice(request, "status", STATES, "")
-    rows = list_deliveries(account=visitor.account, endpoint_id=id, status=wanted or None)
-    found, cursor = page(rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"webhook:{visitor.account.pk}")
-    state, tone = standing_words(standing)
+    status = choice(request, "status", STATES, "")
+    rows = list_deliveries(account=visitor.account, endpoint_id=id, status=status or None)
+    deliveries, cursor = page(
+        rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"webhook:{visitor.account.pk}"
+    )
+    state, tone = standing_words(health)
     context: dict[str, Any] = {
         "endpoint": get_endpoint(account=visitor.account, id=id),
-        "standing": standing,
+        "standing": health,
         "state": state,
         "tone": tone,
-        "left_out": left_out_words(standing),
-        "cause": cause_of(standing.last_status, standing.last_error),
+        "left_out": left_out_words(health),
+        "cause": cause_of(health.last_status, health.last_error),
         "fields": [
-            FormField("status", "State", "select", wanted, [("", "all"), *((state, state) for state in STATES)])
+            FormField("status", "State", "select", status, [("", "all"), *((state, state) for state in STATES)])
         ],
-        "deliveries": [shown_delivery(row) for row in found],
+        "deliveries": [shown_delivery(row) for row in deliveries],
         "next": address_with(request, cursor=cursor) if cursor else "",
-        "call": ApiCall("GET", "/v1/event-deliveries", {"endpoint_id": str(id), "status": wanted, "limit": ON_A_PAGE}),
+        "call": ApiCall("GET", "/v1/event-deliveries", {"endpoint_id": str(id), "status": status, "limit": ON_A_PAGE}),
     }
     return render(request, "console/webhooks/webhook.html", context)
 

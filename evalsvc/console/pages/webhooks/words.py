@@ -91,14 +91,14 @@ def standing_words(one: EndpointStanding) -> tuple[str, str]:
 def missing_words(one: EndpointStanding) -> str:
     """Return how much of the newest deliveries has not arrived."""
     parts = [(one.n_failed, "given up"), (one.n_retried, "being tried again")]
-    said = [f"{n} {what}" for n, what in parts if n] + ([left_out_words(one)] if one.n_limited else [])
-    return ", ".join(said) or "nothing"
+    missing = [f"{n} {what}" for n, what in parts if n] + ([left_out_words(one)] if one.n_limited else [])
+    return ", ".join(missing) or "nothing"
 
 
 def left_out_words(one: EndpointStanding) -> str:
     """Return how many the rate limit has left out."""
-    more = " or more" if one.n_limited == MOST_LEFT_OUT else ""
-    return f"{one.n_limited}{more} left out"
+    suffix = " or more" if one.n_limited == MOST_LEFT_OUT else ""
+    return f"{one.n_limited}{suffix} left out"
 
 
 def _phrase(status: int) -> str:

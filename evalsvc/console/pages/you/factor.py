@@ -71,8 +71,8 @@ def switch_factor_off(request: HttpRequest) -> HttpResponse:
     require_proof(request)
     try:
         is_off = switch_own_factor_off(user=user, is_vouched=has_provider_vouched(request))
-    except Invalid as refused:
-        messages.error(request, refused.errors[0].detail)
+    except Invalid as error:
+        messages.error(request, error.errors[0].detail)
         return redirect("console_you")
     if is_off:
         record_of_person(user, "factor.switched_off")
@@ -82,9 +82,9 @@ def switch_factor_off(request: HttpRequest) -> HttpResponse:
 
 def _pending_secret(request: HttpRequest) -> str:
     try:
-        if kept := request.session.get(PENDING):
+        if pending := request.session.get(PENDING):
             try:
-                return decrypt(kept.encode()).decode()
+                return decrypt(pending.encode()).decode()
             except UnreadableSecret:
                 pass
         secret = factors.new_secret()
@@ -104,6 +104,6 @@ def _set_up_form(request: HttpRequest, user: User, secret: str, error: str = "")
 
 
 def _show_codes(request: HttpRequest, codes: list[str], title: str) -> HttpResponse:
-    shown = "\n".join(f"{code[:5]}-{code[5:]}" for code in codes)
-    context = {"codes": shown, "title": title, "then": safe_next(request, reverse("console_you"))}
+    codes_text = "\n".join(f"{code[:5]}-{code[5:]}" for code in codes)
+    context = {"codes": codes_text, "title": title, "then": safe_next(request, reverse("console_you"))}
     return render(request, "console/you/codes.html", context)

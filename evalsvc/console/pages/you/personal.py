@@ -41,16 +41,16 @@ def personal_page(view: View) -> View:
         if not request.user.is_authenticated:
             return sign_in_first(request)
         try:
-            here = looked_at(request)
+            membership = looked_at(request)
             # An account that requires a second factor opens no page of the console without it, but this page sets it
             # up.
-            shown = in_console if here and not here.lacks_factor else view
-            response = shown(request, *args, **kwargs)
+            answer_view = in_console if membership and not membership.lacks_factor else view
+            response = answer_view(request, *args, **kwargs)
         except NotProven:
             messages.error(request, NOT_PROVEN)
             response = redirect("console_you")
-        except PageRefused as refused:
-            response = console_message(request, status=refused.status, title=refused.title, detail=refused.detail)
+        except PageRefused as error:
+            response = console_message(request, status=error.status, title=error.title, detail=error.detail)
         except LockedOut as locked:
             response = console_message(request, status=429, title="Too many failed attempts", detail=str(locked))
             response = too_many(response, locked)

@@ -36,9 +36,10 @@ def filled(
     fields: Sequence[FormField], values: Mapping[str, str], errors: Mapping[str, str] | None = None
 ) -> list[FormField]:
     """Return the fields with what was sent, and what was wrong with it."""
-    found = errors or {}
+    field_errors = errors or {}
     return [
-        replace(field, value=values.get(field.name, field.value), error=found.get(field.name, "")) for field in fields
+        replace(field, value=values.get(field.name, field.value), error=field_errors.get(field.name, ""))
+        for field in fields
     ]
 
 
@@ -62,7 +63,7 @@ def search_refusal(problem: Problem) -> str:
 def errors_at(exc: Problem | ValidationError, field_of: Callable[[str], str] = first_part) -> dict[str, str]:
     """Return what was refused by its field, the first word on each; under "" what is about the form as a whole."""
     problem = exc if isinstance(exc, Problem) else Invalid(*field_errors(exc.detail))
-    found: dict[str, str] = {}
+    by_field: dict[str, str] = {}
     for error in problem.errors:
-        found.setdefault(field_of(error.pointer), error.detail)
-    return found or {"": problem.detail}
+        by_field.setdefault(field_of(error.pointer), error.detail)
+    return by_field or {"": problem.detail}

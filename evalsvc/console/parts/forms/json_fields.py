@@ -41,7 +41,7 @@ def read_json_field(text: str, pointer: str) -> Any:
 
 def read_json_object(text: str, pointer: str) -> dict[str, Any]:
     """Read a field that contains a JSON object; an empty field is an empty object."""
-    found = read_json_field(text, pointer) if text.strip() else {}
-    if not isinstance(found, dict):
+    document = read_json_field(text, pointer) if text.strip() else {}
+    if not isinstance(document, dict):
         raise Invalid(FieldError(pointer, "Write a JSON object."))
-    return found
+    return document

@@ -55,8 +55,8 @@ def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> Given:
             return Given(value_score=_number(value), explanation=why)
         case Type.TEXT:
             return Given(value_text=value, explanation=why)
-    chosen = _chosen(criteria, value)
-    return Given(value_score=chosen.score, value_text=chosen.label, explanation=why)
+    category = _chosen(criteria, value)
+    return Given(value_score=category.score, value_text=category.label, explanation=why)
 
 
 def _chosen(criteria: AnnotationCriteria, value: str) -> Category:

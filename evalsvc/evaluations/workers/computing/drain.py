@@ -74,8 +74,8 @@ def compute_batch(name: str) -> bool:
 
 def take_over(name: str) -> None:
     """Let what a lost process had be claimed at once, and not when its lease ends: the message has come again."""
-    if left := waking.held_by(name):
-        store.release(left, begun=True)
+    if claims := waking.held_by(name):
+        store.release(claims, begun=True)
 
 
 def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
@@ -90,27 +90,27 @@ def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
     if is_full:
         waking.nudge_computing()
     _give_back(later)
-    left, was_slow = _compute(now, texts)
-    _give_back(left)
-    return bool(left or later or was_slow) or is_full or claimed[0].n_attempts > 1
+    remaining, was_slow = _compute(now, texts)
+    _give_back(remaining)
+    return bool(remaining or later or was_slow) or is_full or claimed[0].n_attempts > 1
 
 
 def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequence[Claimed], bool]:
     """Compute for a slice of time and write; return what was not reached, and whether any was slow."""
-    done: list[Done] = []
+    results: list[Done] = []
     began = time.monotonic()
     try:
         for evaluation in now:
             neighbours.begin(evaluation.account_id, is_long=_is_long(evaluation, texts))
-            done.append((evaluation, _verdict(evaluation, texts)))
+            results.append((evaluation, _verdict(evaluation, texts)))
             if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
                 break
     finally:
         neighbours.end()
-    _record(done)
+    _record(results)
     # Others might have left work to this process meanwhile without notifying one.
     was_slow = _is_long(now[0], texts) or time.monotonic() - began > SLOW_SECONDS
-    return now[len(done) :], was_slow
+    return now[len(results) :], was_slow
 
 
 def _allowed(
@@ -160,14 +160,14 @@ def _release(left: Sequence[Claimed]) -> None:
 
 def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:
     # An evaluation deleted meanwhile needs no verdict.
-    found = prepared(one, texts[one.id]) if one.id in texts else broke(one)
-    if isinstance(found, Verdict):
-        return found
+    outcome = prepared(one, texts[one.id]) if one.id in texts else broke(one)
+    if isinstance(outcome, Verdict):
+        return outcome
     return computed(
         one.runs,
         n_attempts=one.n_attempts,
-        profile_settings=found.settings,
-        sample=found.sample,
+        profile_settings=outcome.settings,
+        sample=outcome.sample,
         explain=one.explain,
     )
 

@@ -35,10 +35,10 @@ class Neighbours:
 
     def begin(self, account_id: int, *, is_long: bool) -> None:
         """Return what this process is about to compute: a long text is slow at once, another only after a while."""
-        own = self._own()
-        self._accounts[own] = account_id
-        self._is_long[own] = is_long
-        self._since[own] = time.monotonic()
+        slot = self._own()
+        self._accounts[slot] = account_id
+        self._is_long[slot] = is_long
+        self._since[slot] = time.monotonic()
 
     def end(self) -> None:
         """Mark this process as idle."""
@@ -46,8 +46,8 @@ class Neighbours:
 
     def slow_accounts(self) -> set[int] | None:
         """Return for whom all others compute something slow; None where one does not, or where there are none."""
-        own = self._own()
-        others = [i for i in range(MOST_PROCESSES) if i != own and self._pids[i] and self._lives(i)]
+        slot = self._own()
+        others = [i for i in range(MOST_PROCESSES) if i != slot and self._pids[i] and self._lives(i)]
         if not others or not all(self._is_slow(i) for i in others):
             return None
         return {self._accounts[i] for i in others}

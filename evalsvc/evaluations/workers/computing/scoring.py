@@ -18,14 +18,14 @@ def computed(
     runs: str | None, *, n_attempts: int, profile_settings: Mapping[str, Any], sample: Sample, explain: str
 ) -> Verdict:
     """Compute one evaluation for as long as it may, unless it has outlived too many workers."""
-    found = evaluator_for(runs, n_attempts)
-    if isinstance(found, Verdict):
-        return found
-    family, spec = found
-    chosen = effective_settings(spec, profile_settings)
+    evaluator = evaluator_for(runs, n_attempts)
+    if isinstance(evaluator, Verdict):
+        return evaluator
+    family, spec = evaluator
+    run_settings = effective_settings(spec, profile_settings)
     try:
         with computing(settings.COMPUTE_SECONDS):
-            return score_sample(family, spec, chosen, sample, explain)
+            return score_sample(family, spec, run_settings, sample, explain)
     except OverBudget as exc:
         # Raised too late for the family to handle it, or outside the family's own error handling.
         return refused(exc.code, exc.detail)

@@ -18,8 +18,8 @@ def claim_computing(*, limit: int) -> list[Claimed]:
     """Claim up to `limit` evaluations over all accounts, in the order in which it is their turn."""
     # It is not renewed while one is computed, and on a busy machine a second of CPU time takes longer than one.
     lease_seconds = float(settings.WORK_LEASE_SECONDS + 2 * settings.COMPUTE_SECONDS)
-    found = rows(SYSTEM, CLAIM, [limit, lease_seconds])
-    return [Claimed(*columns) for *columns, _ in sorted(found, key=itemgetter(-1))]
+    claimed_rows = rows(SYSTEM, CLAIM, [limit, lease_seconds])
+    return [Claimed(*columns) for *columns, _ in sorted(claimed_rows, key=itemgetter(-1))]
 
 
 def release(held: Sequence[tuple[int, int]], *, begun: bool) -> None:

@@ -50,9 +50,9 @@ def note_computing(name: str, claimed: Sequence[Claimed]) -> None:
     """Record what a process is about to compute, for its successor in case the process is lost."""
     if not claimed:
         return
-    held = orjson.dumps([[evaluation.id, evaluation.n_attempts] for evaluation in claimed])
+    payload = orjson.dumps([[evaluation.id, evaluation.n_attempts] for evaluation in claimed])
     try:
-        shared_client(timeout=PUSHING_SECONDS).set(_held_key(name), held, ex=HELD_SECONDS)
+        shared_client(timeout=PUSHING_SECONDS).set(_held_key(name), payload, ex=HELD_SECONDS)
     except RedisError:
         log.warning("Redis is not responding")
 
@@ -60,10 +60,10 @@ def note_computing(name: str, claimed: Sequence[Claimed]) -> None:
 def held_by(name: str) -> list[tuple[int, int]]:
     """Return what a process of this name has noted, as (evaluation, attempt)."""
     try:
-        noted = shared_client(timeout=PUSHING_SECONDS).get(_held_key(name))
+        payload = shared_client(timeout=PUSHING_SECONDS).get(_held_key(name))
     except RedisError:
         return []
-    return [(id, n_attempts) for id, n_attempts in orjson.loads(cast("bytes", noted))] if noted else []
+    return [(id, n_attempts) for id, n_attempts in orjson.loads(cast("bytes", payload))] if payload else []
 
 
 def _held_key(name: str) -> str:

@@ -49,12 +49,14 @@ def put_off(done: Sequence[Done]) -> list[Done]:
     Evaluations that another runner has taken in the meantime are in neither group: the turn missed here is not their
     outcome.
     """
-    missed = [(claimed, verdict) for claimed, verdict in done if isinstance(verdict, Postponable)]
+    retryable = [(claimed, verdict) for claimed, verdict in done if isinstance(verdict, Postponable)]
     final = [outcome for outcome in done if not isinstance(outcome[1], Postponable)]
-    if not missed:
+    if not retryable:
         return final
-    held = store.postpone([claimed for claimed, _ in missed], [verdict.retry_after_seconds for _, verdict in missed])
-    return final + [(claimed, verdict) for claimed, verdict in missed if held.get(claimed.id) is False]
+    was_postponed = store.postpone(
+        [claimed for claimed, _ in retryable], [verdict.retry_after_seconds for _, verdict in retryable]
+    )
+    return final + [(claimed, verdict) for claimed, verdict in retryable if was_postponed.get(claimed.id) is False]
 
 
 def written(final: Sequence[Done]) -> set[tuple[int, int]]:

@@ -82,10 +82,10 @@ class JudgeRunner:
             self._closed.set()
             self._outcome.notify_all()
             has_verdict = {claimed.id for claimed, _ in [*self._ended, *self._writing]}
-            left = [evaluation for id, evaluation in self._held.items() if id not in has_verdict]
-        if left:
-            log.warning("%d unfinished evaluations are left to other runners", len(left))
-            self._attempt("giving back", lambda: store.give_back(left))
+            unfinished = [evaluation for id, evaluation in self._held.items() if id not in has_verdict]
+        if unfinished:
+            log.warning("%d unfinished evaluations are left to other runners", len(unfinished))
+            self._attempt("giving back", lambda: store.give_back(unfinished))
             waking.nudge_judging()
         connections.close_all()
         for thread in self._threads:
@@ -130,11 +130,11 @@ class JudgeRunner:
         ear = Ear(waking.KEY, POLL_SECONDS)
         while not self._is_draining:
             try:
-                heard = ear.hears()
+                has_push = ear.hears()
             except RedisError:
-                heard = False
+                has_push = False
                 self._closed.wait(POLL_SECONDS)
-            if self._is_draining and heard:
+            if self._is_draining and has_push:
                 waking.nudge_judging()
             with self._more:
                 self._may_be_more = True
@@ -150,8 +150,8 @@ class JudgeRunner:
                     return
                 self._may_be_more = False
                 self._looked.notify()
-                wanted = want(self._held.values(), slots=self.slots)
-            took = self._claim_some(wanted) if wanted is not None else 0.0
+                claim_plan = want(self._held.values(), slots=self.slots)
+            took = self._claim_some(claim_plan) if claim_plan is not None else 0.0
             time.sleep(min(LONGEST_PAUSE_SECONDS, max(PAUSE_SECONDS, took * PAUSES_A_CLAIM)))
 
     def _claim_some(self, wanted: Want) -> float:
@@ -262,6 +262,6 @@ class JudgeRunner:
         """Extend the leases of everything in flight until it is written."""
         while not self._closed.wait(settings.WORK_LEASE_SECONDS / 4):
             with self._more:
-                held = list(self._held.values())
-            if held:
-                self._attempt("keeping leases", partial(store.extend, held))
+                evaluations = list(self._held.values())
+            if evaluations:
+                self._attempt("keeping leases", partial(store.extend, evaluations))

@@ -61,9 +61,11 @@ async def judged(work: Work) -> Verdict:
 
 async def _judged(work: Work) -> Verdict:
     claimed = work.claimed
-    found = evaluator_for(claimed.runs, claimed.n_attempts)
-    if isinstance(found, Verdict):
-        return found
-    family, spec = found
-    chosen = effective_settings(spec, work.settings)
-    return await judge_sample(family, spec, chosen, work.sample, claimed.explain, gateway_for(claimed.account_id))
+    evaluator = evaluator_for(claimed.runs, claimed.n_attempts)
+    if isinstance(evaluator, Verdict):
+        return evaluator
+    family, spec = evaluator
+    merged_settings = effective_settings(spec, work.settings)
+    return await judge_sample(
+        family, spec, merged_settings, work.sample, claimed.explain, gateway_for(claimed.account_id)
+    )

@@ -27,9 +27,9 @@ def want(claimed: Iterable[Claimed], *, slots: int) -> Want | None:
     Below `slots` any account can receive the rest, those with the fewest in flight first. Above it, accounts and
     connections with less than their share in flight are lent slots. A slot in use is never taken back.
     """
-    held = Counter((evaluation.account_id, evaluation.connection) for evaluation in claimed)
-    n = held.total()
+    in_flight = Counter((evaluation.account_id, evaluation.connection) for evaluation in claimed)
+    n = in_flight.total()
     if n < slots:
-        return Want(slots - n, False, dict(held))
-    left = slots * (1 + MOST_LENT) - n
-    return Want(left, True, dict(held)) if left > 0 else None
+        return Want(slots - n, False, dict(in_flight))
+    limit = slots * (1 + MOST_LENT) - n
+    return Want(limit, True, dict(in_flight)) if limit > 0 else None

@@ -78,12 +78,12 @@ def read_claimed(claimed: Sequence[Claimed]) -> dict[int, Read]:
 
     As the tenants' role, each account by itself. Inputs come once for all evaluations of a request.
     """
-    found = rows(
+    records = rows(
         APP, READ, [[evaluation.account_id for evaluation in claimed], [evaluation.id for evaluation in claimed]]
     )
     request_of = {evaluation.id: evaluation.request_id for evaluation in claimed}
-    inputs = {request_of[id]: SampleInputs(*columns) for id, _, is_first, *columns in found if is_first}
-    return {id: Read(chosen or {}, inputs[request_of[id]]) for id, chosen, *_ in found}
+    inputs = {request_of[id]: SampleInputs(*columns) for id, _, is_first, *columns in records if is_first}
+    return {id: Read(profile_settings or {}, inputs[request_of[id]]) for id, profile_settings, *_ in records}
 
 
 def extend(claimed: Sequence[Claimed]) -> set[int]:
@@ -112,9 +112,9 @@ def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bo
 
 
 def _delay(one: Claimed, retry_after_seconds: float) -> float:
-    grown = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** min(one.n_sweeps, 10))
+    backoff_seconds = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** min(one.n_sweeps, 10))
     # Those that were put off together do not come back together.
-    return max(grown, retry_after_seconds * random.uniform(1.0, 1.25))  # noqa: S311  # nosec B311 - not a secret
+    return max(backoff_seconds, retry_after_seconds * random.uniform(1.0, 1.25))  # noqa: S311  # nosec B311 - not a secret
 
 
 def finish_judging(items: Sequence[Mapping[str, object]]) -> set[tuple[int, int]]:
@@ -122,8 +122,8 @@ def finish_judging(items: Sequence[Mapping[str, object]]) -> set[tuple[int, int]
 
     Each item is {account, request, verdicts}. As the tenants' role, each account by itself.
     """
-    found = rows(APP, FINISH, [dump_jsonb(items)])
-    return {(request_id, position) for request_id, positions in found for position in positions}
+    records = rows(APP, FINISH, [dump_jsonb(items)])
+    return {(request_id, position) for request_id, positions in records for position in positions}
 
 
 def free(*, account_id: int, request_id: int, expected_attempts: int) -> None:

@@ -34,8 +34,8 @@ class AggregatesView(AccountView):
     def get(self, request: Request, id: int) -> HttpResponseBase:
         """Estimate a metric for each value of a metadata key or of a knob; all the intervals hold together."""
         plan = get_plan(account=self.account, id=id)
-        wanted = checked(AggregatesIn(data=sent(request)))
-        return _answer(aggregates_of(self.account, plan, wanted), wanted["format"])
+        query = checked(AggregatesIn(data=sent(request)))
+        return _answer(aggregates_of(self.account, plan, query), query["format"])
 
 
 class ManyAggregatesView(AccountView):
@@ -52,9 +52,9 @@ class ManyAggregatesView(AccountView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         """Put the aggregates of several experiments side by side, or pair each with the first; nothing is stored."""
-        wanted = checked(ManyAggregatesIn(data=request.data))
+        query = checked(ManyAggregatesIn(data=request.data))
         with account_scope(self.account.pk, one_snapshot=True):
-            return _answer(joint_aggregates(self.account, wanted), wanted["format"])
+            return _answer(joint_aggregates(self.account, query), query["format"])
 
 
 def _answer(table: Mapping[str, Any], form: str) -> HttpResponseBase:

@@ -43,11 +43,11 @@ class CompareView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """Compare two configs on the examples that both have finished; those on which they differ come first."""
-        wanted = checked(CompareIn(data=sent(request)))
-        first, second = sides(account=self.account, a=wanted["a"], b=wanted["b"], metric=wanted.get("metric"))
-        cluster_by = wanted.get("cluster_by")
+        query = checked(CompareIn(data=sent(request)))
+        first, second = sides(account=self.account, a=query["a"], b=query["b"], metric=query.get("metric"))
+        cluster_by = query.get("cluster_by")
         of = f"compare:{self.account.pk}:{first.config.pk}:{second.config.pk}:{first.metric.name}"
-        offset = read_cursor(wanted["cursor"], of=of) if wanted.get("cursor") else 0
-        view, has_more = compare(first, second, offset=offset, limit=wanted["limit"], cluster_by=cluster_by)
-        cursor = write_cursor(offset + wanted["limit"], of=of) if has_more else None
+        offset = read_cursor(query["cursor"], of=of) if query.get("cursor") else 0
+        view, has_more = compare(first, second, offset=offset, limit=query["limit"], cluster_by=cluster_by)
+        cursor = write_cursor(offset + query["limit"], of=of) if has_more else None
         return Response({**view, "next_cursor": cursor})

@@ -42,7 +42,7 @@ class ConfusionView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return how often each label was given for each that is right, and how well each class is told apart."""
         plan = get_plan(account=self.account, id=id)
-        wanted = dict(checked(ConfusionIn(data=sent(request))))
+        query = dict(checked(ConfusionIn(data=sent(request))))
         configs = list(list_configs(account=self.account, experiment_id=id))
-        config = find_config(configs, wanted.pop("config", None))
-        return Response({"experiment_id": str(id), **confusion_view(plan, config, LabelQuestion(**wanted))})
+        config = find_config(configs, query.pop("config", None))
+        return Response({"experiment_id": str(id), **confusion_view(plan, config, LabelQuestion(**query))})

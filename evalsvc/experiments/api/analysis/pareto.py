@@ -36,5 +36,5 @@ class ParetoView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return the configs that no other beats on all the metrics, and by whom and how surely the others are."""
         plan = get_plan(account=self.account, id=id)
-        wanted = checked(ParetoIn(data=sent(request)))
-        return Response({"experiment_id": str(id), **pareto_view(plan, list(split_names(wanted["metrics"])))})
+        query = checked(ParetoIn(data=sent(request)))
+        return Response({"experiment_id": str(id), **pareto_view(plan, list(split_names(query["metrics"])))})

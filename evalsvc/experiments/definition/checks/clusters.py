@@ -25,10 +25,10 @@ def read_named_path(name: str) -> tuple[str, Path] | None:
 
 def read_cluster(name: str, pointer: str = "/cluster_by") -> Path:
     """Read `metadata.document`, or the same as a JSON pointer; raise Invalid for anything else."""
-    found = read_named_path(name)
-    if found is None or found[0] != METADATA:
+    parsed = read_named_path(name)
+    if parsed is None or parsed[0] != METADATA:
         raise Invalid(FieldError(pointer, f"{name[:100]!r} is not `metadata.<key>`."))
-    return found[1]
+    return parsed[1]
 
 
 def check_clusters(version: DatasetVersion, body: Mapping[str, Any], strategy: str | None) -> str | None:
@@ -58,8 +58,8 @@ def check_clusters(version: DatasetVersion, body: Mapping[str, Any], strategy: s
 
 def check_no_strategy(metrics: Iterable[Mapping[str, Any]], pointer: str) -> None:
     """Reject metrics that select a strategy by name; raise Invalid."""
-    found = [
+    errors = [
         FieldError(f"{pointer}/{i}/strategy", NO_STRATEGY) for i, metric in enumerate(metrics) if metric.get("strategy")
     ]
-    if found:
-        raise Invalid(*found)
+    if errors:
+        raise Invalid(*errors)

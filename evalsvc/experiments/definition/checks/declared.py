@@ -47,20 +47,20 @@ class Outputs:
 
     def pointers(self, *, within: bool) -> list[str]:
         """List the declared pointers; those of components next to the answer unchanged, or as if `within` it."""
-        found: list[str] = []
+        pointers: list[str] = []
         for alternative in self.alternatives:
-            named = (
+            nodes = (
                 {"": alternative}
                 if isinstance(alternative, Node)
                 else {f"/{escaped(name)}": node for name, node in alternative.items()}
             )
-            for start, node in named.items():
-                found += [start] if start else []
-                found += islice(self.reader.pointers(node, start), MAX_POINTERS)
+            for start, node in nodes.items():
+                pointers += [start] if start else []
+                pointers += islice(self.reader.pointers(node, start), MAX_POINTERS)
         answer = f"/{OUTPUT}"
         return [
             answer + pointer if within and not pointer.startswith(answer) else pointer
-            for pointer in found[:MAX_POINTERS]
+            for pointer in pointers[:MAX_POINTERS]
         ]
 
     def specimens(self) -> Iterator[Mapping[str, object]]:
@@ -79,24 +79,26 @@ class Outputs:
 def outputs_of(config: Candidate | Config, reader: SchemaReader) -> Outputs | None:
     """Return what a config declares of its outputs; None when it may put out anything."""
     schema = declared_schema(config.kind, config.parameters)
-    whole = Node(schema or {}, schema or {})
+    root_node = Node(schema or {}, schema or {})
     if config.kind == Config.Kind.CHAT:
         return Outputs(
             config.name, ({name: Node(part_schema, part_schema) for name, part_schema in CHAT.items()},), reader
         )
     if config.kind == Config.Kind.HTTP:
         names = list(config.parameters.get(OUTPUT, {OUTPUT: ""}))
-        return Outputs(config.name, ({OUTPUT: whole} if names == [OUTPUT] else _parts(whole, names, reader),), reader)
+        return Outputs(
+            config.name, ({OUTPUT: root_node} if names == [OUTPUT] else _parts(root_node, names, reader),), reader
+        )
     if config.kind == Config.Kind.PIPELINE:
         names = [OUTPUT, *config.parameters["nodes"]]
-        return Outputs(config.name, (_parts(whole, names, reader),), reader)
-    return None if schema is None else Outputs(config.name, _alternatives(whole, reader), reader)
+        return Outputs(config.name, (_parts(root_node, names, reader),), reader)
+    return None if schema is None else Outputs(config.name, _alternatives(root_node, reader), reader)
 
 
 def _parts(whole: Node, names: Sequence[str], reader: SchemaReader) -> Components:
     """Return what a schema tells of the parts of an answer. One that it does not name is there all the same."""
-    found = {name: [node.schema for node in reader.at(whole, [name])] for name in names}
-    return {name: Node({"anyOf": schemas or [{}]}, whole.root) for name, schemas in found.items()}
+    schemas_by_name = {name: [node.schema for node in reader.at(whole, [name])] for name in names}
+    return {name: Node({"anyOf": schemas or [{}]}, whole.root) for name, schemas in schemas_by_name.items()}
 
 
 def _alternatives(whole: Node, reader: SchemaReader) -> tuple[Components | Node, ...]:

@@ -16,9 +16,9 @@ def check_modes(modes: Sequence[str] | None, candidates: Sequence[Candidate], *,
     """Refuse opaque and cyclic configs where their components are to run by themselves. Raises Invalid."""
     if ISOLATED not in (modes or ()):
         return
-    found = [(i, why) for i, candidate in enumerate(candidates) if (why := _why_not(candidate)) is not None]
-    if found:
-        raise Invalid(*(FieldError(f"{pointer}/{i}/kind", why) for i, why in found))
+    problems = [(i, why) for i, candidate in enumerate(candidates) if (why := _why_not(candidate)) is not None]
+    if problems:
+        raise Invalid(*(FieldError(f"{pointer}/{i}/kind", why) for i, why in problems))
 
 
 def _why_not(candidate: Candidate) -> str | None:
@@ -36,24 +36,26 @@ def predecessors_of(kind: str, parameters: Mapping[str, Any]) -> dict[str, list[
     """
     if kind == Config.Kind.PIPELINE:
         return {node.name: list(node.reads) for node in read_pipeline(parameters).nodes}
-    found: dict[str, list[str]] = {}
+    predecessors: dict[str, list[str]] = {}
     connections = parameters.get("connections") if kind == Config.Kind.PUSH else None
     for connection in connections if isinstance(connections, list) else ():
         before, arrow, after = str(connection).partition("->")
         names = [end.strip().split(".", 1)[0] for end in (before, after)]
         if arrow and all(names):
-            reads = found.setdefault(names[1], [])
+            reads = predecessors.setdefault(names[1], [])
             reads += [names[0]] if names[0] not in reads else []
-    return found
+    return predecessors
 
 
 def has_circle(predecessors: Mapping[str, Sequence[str]]) -> bool:
     """Return whether some components read each other in a circle."""
-    left = dict(predecessors)
-    while left:
-        ready = [name for name, reads in left.items() if not any(predecessor in left for predecessor in reads)]
+    remaining = dict(predecessors)
+    while remaining:
+        ready = [
+            name for name, reads in remaining.items() if not any(predecessor in remaining for predecessor in reads)
+        ]
         if not ready:
             return True
         for name in ready:
-            del left[name]
+            del remaining[name]
     return False

@@ -76,17 +76,17 @@ def may_hold(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
     """Return whether a value of this schema can have something at a path; undescribed parts can be anything."""
     if not parts:
         return True
-    part, rest = parts[0], parts[1:]
+    part, tail = parts[0], parts[1:]
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     if "array" in types and part.isdecimal():
-        return may_hold(schema.get("items", {}), rest) if "items" in schema else True
+        return may_hold(schema.get("items", {}), tail) if "items" in schema else True
     if "object" not in types:
         return not types
     if part in schema.get("properties", {}):
-        return may_hold(schema["properties"][part], rest)
+        return may_hold(schema["properties"][part], tail)
     if "additionalProperties" in schema:
-        return may_hold(schema["additionalProperties"], rest)
+        return may_hold(schema["additionalProperties"], tail)
     return "properties" not in schema
 
 
@@ -103,8 +103,8 @@ def check_components(
         declared = components_named(candidate.kind, candidate.parameters)
         if declared is None:
             continue
-        named = "nodes" if candidate.kind == Config.Kind.PIPELINE else "components"
-        at, has = f"/configs/{i}/parameters/{named}", ", ".join(f"`{name}`" for name in declared) or "none"
+        key = "nodes" if candidate.kind == Config.Kind.PIPELINE else "components"
+        at, has = f"/configs/{i}/parameters/{key}", ", ".join(f"`{name}`" for name in declared) or "none"
         if expected and not expected & set(declared):
             names = ", ".join(f"`{name}`" for name in sorted(expected))
             raise Invalid(
@@ -124,14 +124,14 @@ def check_known_components(version: DatasetVersion, metrics: Sequence[Metric], c
     declared = [components_named(candidate.kind, candidate.parameters) for candidate in candidates]
     if not declared or None in declared:
         return
-    known = {name for names in declared for name in names or ()}
-    has = ", ".join(f"`{name}`" for name in sorted(known)) or "none"
+    declared_names = {name for names in declared for name in names or ()}
+    has = ", ".join(f"`{name}`" for name in sorted(declared_names)) or "none"
     errors = [
         FieldError(f"/plan/metrics/{i}/component", f"No config has a component {metric.component!r}; there are {has}.")
         for i, metric in enumerate(metrics)
-        if metric.component is not None and metric.component not in known and metric.twin_of is None
+        if metric.component is not None and metric.component not in declared_names and metric.twin_of is None
     ]
-    unknown = expected_components(version) - known
+    unknown = expected_components(version) - declared_names
     if unknown and any(candidate.kind == Config.Kind.PIPELINE for candidate in candidates):
         names = ", ".join(f"`{name}`" for name in sorted(unknown))
         errors.append(FieldError("/plan/dataset_id", f"It expects something of {names}; the components are {has}."))
@@ -148,9 +148,9 @@ def expected_components(version: DatasetVersion) -> set[str]:
     properties = version.expected_schema.get("properties", {})
     if version.expected_schema.get("type") != "object" or not properties:
         return set()
-    known = {*answers.ANSWERS, *answers.GOLD_PASSAGES, "text"}
+    field_names = {*answers.ANSWERS, *answers.GOLD_PASSAGES, "text"}
     is_by_component = all(part.get("type") == "object" for part in properties.values())
-    return set(properties) if is_by_component and not known & set(properties) else set()
+    return set(properties) if is_by_component and not field_names & set(properties) else set()
 
 
 def may_be_unmapped(plan: ExperimentPlan) -> bool:
@@ -183,8 +183,8 @@ def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 def _message(config: Config, metric: str) -> str | None:
     """Return why a metric of a config has to stop; None when it need not."""
-    tried = Score.objects.filter(config=config, metric=metric).exclude(error_code="no_output").order_by("pos")
-    first = list(tried.values_list("error_code", "error_message")[:N_FIRST])
+    scores = Score.objects.filter(config=config, metric=metric).exclude(error_code="no_output").order_by("pos")
+    first = list(scores.values_list("error_code", "error_message")[:N_FIRST])
     if len(first) < N_FIRST or any(code != UNMAPPED for code, _ in first):
         return None
     return f"Stopped: none of the first {N_FIRST} outputs has what its mapping looks for. {first[0][1]}"[:1000]
@@ -192,5 +192,5 @@ def _message(config: Config, metric: str) -> str | None:
 
 def stopped_metrics_of(config_id: int) -> dict[str, str]:
     """Return the metrics of a config that were stopped, each with why."""
-    found: dict[str, str] = Config.objects.values_list("stopped_metrics", flat=True).get(pk=config_id)
-    return found
+    reasons: dict[str, str] = Config.objects.values_list("stopped_metrics", flat=True).get(pk=config_id)
+    return reasons

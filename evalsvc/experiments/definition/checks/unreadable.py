@@ -77,13 +77,13 @@ def check_added_metrics(
 
     What one of them can read is worth scoring: the outputs of the others are there, and get errors.
     """
-    found = [misfits for _, misfits in _by_config(version, metrics, sample, configs)]
-    if not found or len(found) < len(_distinct(configs)):
+    misfits_by_config = [misfits for _, misfits in _by_config(version, metrics, sample, configs)]
+    if not misfits_by_config or len(misfits_by_config) < len(_distinct(configs)):
         return
-    hopeless = set.intersection(*({misfit.metric for misfit in misfits} for misfits in found))
+    hopeless = set.intersection(*({misfit.metric for misfit in misfits} for misfits in misfits_by_config))
     errors = [
         FieldError(misfit.pointer("/metrics", f"/metrics/{misfit.metric}"), misfit.why)
-        for misfit in found[0]
+        for misfit in misfits_by_config[0]
         if misfit.metric in hopeless
     ]
     if errors:
@@ -128,18 +128,18 @@ def _misfits(
 def _misfits_of_evaluator(
     outputs: Outputs, i: int, metric: Metric, sample: Mapping[str, str], example: Mapping[str, Any]
 ) -> Iterator[UnreadableMetric]:
-    found = find_evaluator(metric.runs or "")
-    if found is None:
+    evaluator = find_evaluator(metric.runs or "")
+    if evaluator is None:
         return
-    family, settings = found[0], metric.settings or {}
-    own = metric.sample or {}
-    pointers = {**sample, **own}
+    family, settings = evaluator[0], metric.settings or {}
+    metric_pointers = metric.sample or {}
+    pointers = {**sample, **metric_pointers}
     for name, pointer in pointers.items():
         if is_of_answer(pointer):
             no_field = partial(_no_field, name, family, settings)
             why = _why_not(outputs, pointer, no_field)
             if why:
-                yield UnreadableMetric(i, "metric" if name in own else "plan", f"sample/{name}", why)
+                yield UnreadableMetric(i, "metric" if name in metric_pointers else "plan", f"sample/{name}", why)
     if OUTPUT not in pointers and Field.OUTPUT in family.fields_for(settings):
         why = _why_no_answer(outputs, partial(map_sample, example, pointers=pointers), family, settings)
         if why:
@@ -194,8 +194,10 @@ def _why_no_answer(
     reasons: list[str] = []
     try:
         for components in outputs.specimens():
-            found = mapped(components)
-            why = found.lost.get(Field.OUTPUT) or _why_unread(found.sample, Field.OUTPUT, family, settings)
+            mapped_sample = mapped(components)
+            why = mapped_sample.lost.get(Field.OUTPUT) or _why_unread(
+                mapped_sample.sample, Field.OUTPUT, family, settings
+            )
             if why is None:
                 return None
             reasons.append(why)

@@ -51,31 +51,31 @@ def said(value: object) -> Any:
     """
     if not isinstance(value, Mapping) or _is_answer(value):
         return plain(value)
-    found = find_named(value, ANSWERS)
-    if found is MISSING:
+    answer = find_named(value, ANSWERS)
+    if answer is MISSING:
         if find_named(value, GOLD_PASSAGES) is not MISSING or not value:
             return MISSING
         return said(next(iter(value.values()))) if len(value) == 1 else value
-    return plain(found)
+    return plain(answer)
 
 
 def find_passages(value: object, names: Sequence[str] = PASSAGES) -> object:
     """Return the passages within an output or expectation, those of its answers too; MISSING when there are none."""
-    found = find_named(value, names)
-    if found is not MISSING:
-        return found
+    passages = find_named(value, names)
+    if passages is not MISSING:
+        return passages
     answers = find_named(value, ANSWERS) if isinstance(value, Mapping) else value
-    listed = answers if isinstance(answers, list) else [answers]
-    return find_named(listed[0], names) if listed and isinstance(listed[0], Mapping) else MISSING
+    items = answers if isinstance(answers, list) else [answers]
+    return find_named(items[0], names) if items and isinstance(items[0], Mapping) else MISSING
 
 
 def question(value: object) -> Any:
     """Return the question: the text itself, or the one within an object of fields or components."""
     if not isinstance(value, Mapping):
         return value
-    found = find_named(value, QUESTIONS)
-    if found is not MISSING and found is not value:
-        return plain(found)
+    text = find_named(value, QUESTIONS)
+    if text is not MISSING and text is not value:
+        return plain(text)
     texts = set(_texts(value))
     return texts.pop() if len(texts) == 1 else value
 
@@ -123,14 +123,14 @@ def _message(content: Any) -> Any:
 def _extracted(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an extractive answer: no text is the answer that there is none."""
     document, offset = value["document"] or {}, value.get("document_offset") or {}
-    placed = {
+    fields = {
         "document_id": document.get("id") if isinstance(document, Mapping) else None,
         "start": offset.get("start"),
         "end": offset.get("end"),
         "score": value.get("score"),
     }
-    known = {name: part for name, part in placed.items() if part is not None}
-    return {"text": "" if value["data"] is None else value["data"], **known}
+    present_fields = {name: part for name, part in fields.items() if part is not None}
+    return {"text": "" if value["data"] is None else value["data"], **present_fields}
 
 
 def _texts(value: Any) -> Iterator[str]:

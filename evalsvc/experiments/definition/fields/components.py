@@ -34,11 +34,11 @@ class NoPart:
 
 def integrated_part(example: Mapping[str, Any], components: Mapping[str, Any], name: str) -> ComponentPart | NoPart:
     """Return what a component made of what its predecessors gave it."""
-    found = find_component(components, name)
-    if found is MISSING:
+    component = find_component(components, name)
+    if component is MISSING:
         return NoPart(f"The output has no component {name!r}; {_named(components)}.")
     passages = answers.find_passages(components)
-    return _part(example, found, name, passages)
+    return _part(example, component, name, passages)
 
 
 def isolated_part(

@@ -45,11 +45,11 @@ class SchemaReader:
         forms = self.forms(node)
         if not parts:
             return forms
-        found: list[Node] = []
+        nodes: list[Node] = []
         for form in forms:
             for inner in self._under(form, parts[0]):
-                found += self.at(inner, parts[1:])
-        return found[:MAX_FORMS]
+                nodes += self.at(inner, parts[1:])
+        return nodes[:MAX_FORMS]
 
     def _under(self, form: Node, part: str) -> Iterator[Node]:
         """List what may lie under a name, or at an index."""
@@ -74,28 +74,32 @@ class SchemaReader:
             return []
         if not isinstance(schema, Mapping) or level > 2 * MAX_LEVELS or self._n_steps < 0:
             return [Node({}, root)]
-        own = {name: value for name, value in schema.items() if name not in JOINING}
-        if own.keys() & set(OPENING):
-            own.setdefault("additionalProperties", True)
-        found = [own]
+        base_schema = {name: value for name, value in schema.items() if name not in JOINING}
+        if base_schema.keys() & set(OPENING):
+            base_schema.setdefault("additionalProperties", True)
+        alternatives = [base_schema]
         for part in _all_of(schema, root):
-            found = _combined(found, [form.schema for form in self.forms(Node(part, root), level + 1)])
+            alternatives = _combined(alternatives, [form.schema for form in self.forms(Node(part, root), level + 1)])
         for name in ("anyOf", "oneOf"):
             if name in schema:
                 choices = [form.schema for option in schema[name] for form in self.forms(Node(option, root), level + 1)]
-                found = _combined(found, choices)
+                alternatives = _combined(alternatives, choices)
         # More than anybody would tell apart by hand.
-        return [Node(alternative, root) for alternative in found] if len(found) <= MAX_FORMS else [Node({}, root)]
+        return (
+            [Node(alternative, root) for alternative in alternatives]
+            if len(alternatives) <= MAX_FORMS
+            else [Node({}, root)]
+        )
 
     def specimens(self, node: Node, level: int = 0) -> list[object]:
         """Return values of every kind that a schema describes. Raises Unknown where the schema allows any value.
 
         All texts are equal, so that nothing depends on their content.
         """
-        found = [value for form in self.forms(node) for value in self._of_form(form, level)]
-        if len(found) > MAX_SPECIMENS:
+        values = [value for form in self.forms(node) for value in self._of_form(form, level)]
+        if len(values) > MAX_SPECIMENS:
             raise Unknown
-        return found
+        return values
 
     def _of_form(self, form: Node, level: int) -> Iterator[Any]:
         if (values := _listed(form.schema)) is not None:
@@ -201,11 +205,11 @@ def _members(schema: Mapping[str, Any], name: str) -> Iterator[Any]:
 
 def _elements(schema: Mapping[str, Any], index: int) -> Iterator[Any]:
     items = schema.get("items", {})
-    first, rest = schema.get("prefixItems", []), items
+    first, additional = schema.get("prefixItems", []), items
     if isinstance(items, list):  # as draft 7 writes it
-        first, rest = items, schema.get("additionalItems", {})
+        first, additional = items, schema.get("additionalItems", {})
     if index < schema.get("maxItems", index + 1):
-        yield first[index] if index < len(first) else rest
+        yield first[index] if index < len(first) else additional
 
 
 def _all_of(schema: Mapping[str, Any], root: Any) -> Iterator[Any]:
@@ -219,13 +223,13 @@ def _referred(reference: str, root: Any) -> Any:
     """Return the part of a schema that a reference names; `schema_problems` has seen that there is one."""
     from urllib.parse import unquote
 
-    found = root
+    target = root
     for part in reference.removeprefix("#").split("/")[1:]:
-        steps = list(_step(found, unquote(part).replace("~1", "/").replace("~0", "~")))
+        steps = list(_step(target, unquote(part).replace("~1", "/").replace("~0", "~")))
         if not steps:
             return True
-        found = steps[0]
-    return found
+        target = steps[0]
+    return target
 
 
 def _combined(some: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -257,5 +261,5 @@ def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any] | None
 
 
 def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    shared = {name: {"allOf": [one[name], other[name]]} for name in one.keys() & other.keys()}
-    return {**one, **other, **shared}
+    common = {name: {"allOf": [one[name], other[name]]} for name in one.keys() & other.keys()}
+    return {**one, **other, **common}

@@ -55,21 +55,21 @@ def map_sample(
     pointers are resolved, where `example` is only the part that a component sees.
     """
     values: dict[str, Any] = {}
-    lost: dict[Field, str] = {}
+    missing_fields: dict[Field, str] = {}
     for name, field in FIELDS.items():
         pointer = pointers.get(name)
         if pointer is None:
             values[name] = DEFAULTS[name](example, components)
             continue
-        found = value_at(example if pointed is None else pointed, components, pointer)
-        values[name] = answers.plain(found)
-        if found is MISSING and is_of_answer(pointer):
-            lost[field] = why_nothing(name, components, pointer)
+        target = value_at(example if pointed is None else pointed, components, pointer)
+        values[name] = answers.plain(target)
+        if target is MISSING and is_of_answer(pointer):
+            missing_fields[field] = why_nothing(name, components, pointer)
     if missing := _missing_component(example, components):
         for name in {"output", "contexts"} - pointers.keys():
             if values[name] is MISSING or name == OUTPUT:
-                lost[FIELDS[name]], values[name] = missing, MISSING
-    return Mapped(build_sample({name: value for name, value in values.items() if value is not MISSING}), lost)
+                missing_fields[FIELDS[name]], values[name] = missing, MISSING
+    return Mapped(build_sample({name: value for name, value in values.items() if value is not MISSING}), missing_fields)
 
 
 def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> object:
@@ -82,10 +82,10 @@ def value_at(example: Mapping[str, object], components: Mapping[str, object], po
 
 def look_up_answer(components: Mapping[str, object], pointer: str) -> object:
     """Return the value at a pointer into an output, or MISSING; a component is used where the answer has nothing."""
-    found = resolve_pointer(components, pointer)
-    if found is MISSING and pointer.startswith(f"/{OUTPUT}/"):
-        found = resolve_pointer(components, pointer.removeprefix(f"/{OUTPUT}"))
-    return found
+    value = resolve_pointer(components, pointer)
+    if value is MISSING and pointer.startswith(f"/{OUTPUT}/"):
+        value = resolve_pointer(components, pointer.removeprefix(f"/{OUTPUT}"))
+    return value
 
 
 def why_nothing(name: str, components: Mapping[str, object], pointer: str) -> str:
@@ -109,15 +109,15 @@ def _answer(components: Mapping[str, Any]) -> Any:
 
 def _beside(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     """Return the value under one of these names next to the answer, or the passages within the answer."""
-    found = next((components[name] for name in names if components.get(name) is not None), MISSING)
-    return answers.find_passages(_answer(components), names) if found is MISSING else found
+    passages = next((components[name] for name in names if components.get(name) is not None), MISSING)
+    return answers.find_passages(_answer(components), names) if passages is MISSING else passages
 
 
 def _output(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
     answer = _answer(components)
     expected = answers.components_of(example.get("expected"))
-    named = [part for name in expected if (part := answers.said(_part(components, name))) is not MISSING]
-    return named[0] if len(named) == 1 else answers.said(answer)
+    component_answers = [part for name in expected if (part := answers.said(_part(components, name))) is not MISSING]
+    return component_answers[0] if len(component_answers) == 1 else answers.said(answer)
 
 
 def _part(components: Mapping[str, Any], component: str) -> Any:
@@ -129,28 +129,28 @@ def _part(components: Mapping[str, Any], component: str) -> Any:
 
 
 def _contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    found = _beside(components, answers.PASSAGES)
-    if found is MISSING:
-        found = _of_components(components)
-    if found is MISSING:
-        found = example.get("contexts")
-    return MISSING if found is None else found
+    contexts = _beside(components, answers.PASSAGES)
+    if contexts is MISSING:
+        contexts = _of_components(components)
+    if contexts is MISSING:
+        contexts = example.get("contexts")
+    return MISSING if contexts is None else contexts
 
 
 def _of_components(components: Mapping[str, Any]) -> Any:
     """Return the passages in the outputs of components next to the answer; MISSING where they differ."""
-    found = answers.find_passages({name: part for name, part in components.items() if name != OUTPUT})
-    return MISSING if isinstance(found, Mapping) else found
+    passages = answers.find_passages({name: part for name, part in components.items() if name != OUTPUT})
+    return MISSING if isinstance(passages, Mapping) else passages
 
 
 def _gold_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    found = answers.find_passages(example.get("expected"), answers.GOLD_PASSAGES)
-    return _of_metadata(example, GOLD_COLUMNS) if found is MISSING else found
+    contexts = answers.find_passages(example.get("expected"), answers.GOLD_PASSAGES)
+    return _of_metadata(example, GOLD_COLUMNS) if contexts is MISSING else contexts
 
 
 def _top_k_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    found = _beside(components, answers.TOP_K_PASSAGES)
-    return _of_metadata(example, TOP_K_COLUMNS) if found is MISSING else found
+    contexts = _beside(components, answers.TOP_K_PASSAGES)
+    return _of_metadata(example, TOP_K_COLUMNS) if contexts is MISSING else contexts
 
 
 def _of_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -177,8 +177,8 @@ def _missing_component(example: Mapping[str, Any], components: Mapping[str, Any]
         return None
     if any(_part(components, name) is not MISSING for name in expected):
         return None
-    named = ", ".join(f"`{name}`" for name in expected)
-    return f"The example expects something of {named}, and the answer has no such component: {_shown(components)}."
+    names = ", ".join(f"`{name}`" for name in expected)
+    return f"The example expects something of {names}, and the answer has no such component: {_shown(components)}."
 
 
 def _shown(components: Mapping[str, Any]) -> str:

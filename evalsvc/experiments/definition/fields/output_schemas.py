@@ -41,8 +41,8 @@ def schema_problems(schema: object) -> list[tuple[str, str]]:
 @lru_cache(maxsize=64)
 def _problems(raw: bytes) -> list[tuple[str, str]]:
     # A search makes many configs that have the same schema.
-    found = problems_of(orjson.loads(raw), AT, n_steps=MAX_STEPS)
-    return [(error.pointer, f"The `{OUTPUT_SCHEMA}` {error.detail}.") for error in found]
+    schema_errors = problems_of(orjson.loads(raw), AT, n_steps=MAX_STEPS)
+    return [(error.pointer, f"The `{OUTPUT_SCHEMA}` {error.detail}.") for error in schema_errors]
 
 
 def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str, object] | None:
@@ -56,25 +56,27 @@ def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str,
 
 def breach_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
     """Return where an output breaks its schema, with the value and the rule; None when it is valid."""
-    whole = dict(components)
-    if set(whole) != {OUTPUT}:
-        return _breach(schema, whole, ())
+    output_object = dict(components)
+    if set(output_object) != {OUTPUT}:
+        return _breach(schema, output_object, ())
     # `{"output": …}` is ambiguous: it can be the answer alone, or the object of its components.
-    found = _breach(schema, whole[OUTPUT], (OUTPUT,))
-    by_component = _breach(schema, whole, ()) if found else None
-    return found and by_component and (by_component if OUTPUT in schema.get("properties", {}) else found)
+    answer_breach = _breach(schema, output_object[OUTPUT], (OUTPUT,))
+    by_component = _breach(schema, output_object, ()) if answer_breach else None
+    return (
+        answer_breach and by_component and (by_component if OUTPUT in schema.get("properties", {}) else answer_breach)
+    )
 
 
 def _breach(schema: Mapping[str, Any], value: Any, start: Path) -> str | None:
     try:
-        found = breaches(dict(schema), value, most=1, n_steps=MAX_STEPS)
+        violations = breaches(dict(schema), value, most=1, n_steps=MAX_STEPS)
     except CannotScore as exc:
         return f"The output cannot be held to its `{OUTPUT_SCHEMA}`. {exc.detail}"
-    if not found:
+    if not violations:
         return None
-    path, keyword, wanted = found[0]
+    path, keyword, expected = violations[0]
     where = _pointer((*start, *path))[:MAX_WHERE]
-    rule = f"`{keyword}` is {_as_json(wanted)}" if keyword != "None" else "nothing may be"
+    rule = f"`{keyword}` is {_as_json(expected)}" if keyword != "None" else "nothing may be"
     return f"The output breaks its `{OUTPUT_SCHEMA}`: at {where!r} it has {_came(value, path)}, where {rule}."
 
 

@@ -18,18 +18,18 @@ def check_output_types(metrics: Sequence[Metric], output_types: Collection[str] 
         return
     errors = []
     for i, metric in enumerate(metrics):
-        judged = _judged(metric)
-        if judged and not set(judged) & set(output_types):
-            said = (
-                f"{metric.name!r} judges {' and '.join(judged)}, and the plan's outputs are {', '.join(output_types)}"
+        types = _judged(metric)
+        if types and not set(types) & set(output_types):
+            detail = (
+                f"{metric.name!r} judges {' and '.join(types)}, and the plan's outputs are {', '.join(output_types)}"
             )
             remedy = "`GET /v1/evaluators?output_type=` lists what fits."
-            errors.append(FieldError(f"/plan/metrics/{i}/evaluator", f"{said}; {remedy}"))
+            errors.append(FieldError(f"/plan/metrics/{i}/evaluator", f"{detail}; {remedy}"))
     if errors:
         raise Invalid(*errors)
 
 
 def _judged(metric: Metric) -> Sequence[str]:
     """Return the output types that a metric's evaluator supports; none for a metric without an evaluator."""
-    found = find_evaluator(metric.runs) if metric.runs else None
-    return facts_of(*found, metric.settings).output_types if found is not None else ()
+    evaluator = find_evaluator(metric.runs) if metric.runs else None
+    return facts_of(*evaluator, metric.settings).output_types if evaluator is not None else ()

@@ -58,15 +58,15 @@ def _table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, is_paired:
 
 def _plans(account: Account, ids: Sequence[int]) -> list[ExperimentPlan]:
     rows = ExperimentPlan.objects.filter(account=account, pk__in=ids).select_related("experiment", "dataset_version")
-    found = {plan.pk: plan for plan in rows}
+    plans_by_id = {plan.pk: plan for plan in rows}
     missing = [
         FieldError(f"/experiment_ids/{i}", "No such experiment, or one without a plan.")
         for i, id in enumerate(ids)
-        if id not in found
+        if id not in plans_by_id
     ]
     if missing:
         raise Invalid(*missing)
-    return [found[id] for id in ids]
+    return [plans_by_id[id] for id in ids]
 
 
 def _run(account: Account, plan: ExperimentPlan, config: str | None) -> SlicedRun:

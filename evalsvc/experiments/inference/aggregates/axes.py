@@ -63,15 +63,15 @@ def groups_of(configs: Sequence[Config], axes: Axes) -> list[ConfigGroup]:
     """Group configs by their knobs, in the order of the values; without knobs each is a group of its own."""
     if not axes.knobs:
         return [ConfigGroup({}, (config,)) for config in configs]
-    found: dict[bytes, list[Config]] = {}
+    configs_by_key: dict[bytes, list[Config]] = {}
     values: dict[bytes, dict[str, Any]] = {}
     for config in configs:
         settings = {name: _setting(config.parameters, path) for name, path in axes.knobs}
         key = orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
         values[key] = settings
-        found.setdefault(key, []).append(config)
-    ordered = sorted(found, key=lambda key: [_rank(value) for value in values[key].values()])
-    return [ConfigGroup(values[key], tuple(found[key])) for key in ordered]
+        configs_by_key.setdefault(key, []).append(config)
+    sorted_keys = sorted(configs_by_key, key=lambda key: [_rank(value) for value in values[key].values()])
+    return [ConfigGroup(values[key], tuple(configs_by_key[key])) for key in sorted_keys]
 
 
 def _setting(parameters: Any, path: Path) -> Any:

@@ -133,18 +133,20 @@ class Slicing:
         """Return the same over the clusters that share the value at a path of the metadata."""
         with_placed, values = self.placed()
         statement = with_placed + CLUSTERS.format(labels=LABELS[True])
-        asked = [list(path), self.experiment_id, _asked(metric, groups), metric.name]
-        return {(number, place): ClusterSums(*sums) for number, place, *sums in _rows(statement, [*values, *asked])}
+        cluster_values = [list(path), self.experiment_id, _asked(metric, groups), metric.name]
+        return {
+            (number, place): ClusterSums(*sums) for number, place, *sums in _rows(statement, [*values, *cluster_values])
+        }
 
 
 def _asked(metric: Metric, groups: Sequence[Sequence[Config]]) -> str:
     uptos = finished_of(metric, [config for group in groups for config in group])
-    asked = [
-        {"number": i, "config_ids": [c.pk for c in begun], "upto": min(uptos[c.pk] for c in begun)}
-        for i, begun in enumerate(begun_of(group, uptos) for group in groups)
-        if begun
+    records = [
+        {"number": i, "config_ids": [c.pk for c in active_configs], "upto": min(uptos[c.pk] for c in active_configs)}
+        for i, active_configs in enumerate(begun_of(group, uptos) for group in groups)
+        if active_configs
     ]
-    return orjson.dumps(asked).decode()
+    return orjson.dumps(records).decode()
 
 
 def begun_of(group: Sequence[Config], uptos: Mapping[int, int]) -> list[Config]:

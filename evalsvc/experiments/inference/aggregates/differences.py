@@ -60,22 +60,22 @@ def differences_by_place(
         cursor.execute(
             with_placed + PAIRED_BY_SLICE, [*values, scale, *first_values, second.config.experiment_id, *other]
         )
-        found = {place: _out(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor}
+        differences = {place: _out(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor}
     nothing = {"lower": None, "upper": None, "method": "none", "warnings": [NO_CLUSTERED]}
-    return found if is_plain else {place: difference | nothing for place, difference in found.items()}
+    return differences if is_plain else {place: difference | nothing for place, difference in differences.items()}
 
 
 def _out(metric: Metric, pairs: Differences, n_missing: int, level: float) -> dict[str, Any]:
     reach = 1.0 if metric.value_range is not None else None
-    found = new_data_difference(pairs, level=level, binary=metric.binary, reach=reach)
+    interval = new_data_difference(pairs, level=level, binary=metric.binary, reach=reach)
     unit = metric.unit(1)
-    ends = {name: getattr(found, name) for name in ("value", "lower", "upper")}
+    ends = {name: getattr(interval, name) for name in ("value", "lower", "upper")}
     return {
         **{name: None if end is None else end * unit for name, end in ends.items()},
         "n": pairs.n,
         "n_missing": n_missing,
         "n_better": pairs.n_plus,
         "n_worse": pairs.n_minus,
-        "method": found.method,
-        "warnings": list(found.warnings),
+        "method": interval.method,
+        "warnings": list(interval.warnings),
     }

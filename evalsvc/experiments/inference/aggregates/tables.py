@@ -84,11 +84,13 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     parts = [SlicePart(row.counted.sums, metric.binary and len(row.group.configs) == 1) for row in rows]
     n_differences = sum(row.run is not runs[0] for row in rows) if is_paired else 0
     # Intervals of means and of differences are in one table and simultaneously valid.
-    found, joint_level = joint_estimates(
+    estimates, joint_level = joint_estimates(
         metric.kind, parts, level=question.level, value_range=metric.value_range, n_others=n_differences
     )
     if question.cluster_by is not None:
-        found = [_clustered(row, estimate, metric, joint_level) for row, estimate in zip(rows, found, strict=True)]
+        estimates = [
+            _clustered(row, estimate, metric, joint_level) for row, estimate in zip(rows, estimates, strict=True)
+        ]
     if is_paired:
         _compare(rows, runs, slicings[0], question, joint_level)
     return {
@@ -104,7 +106,7 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
         "joint_level": joint_level,
         "n_comparisons": max(1, len(rows) + n_differences),
         "n_labels": n_distinct,
-        "rows": [_out(row, estimate, slicings[0], question) for row, estimate in zip(rows, found, strict=True)],
+        "rows": [_out(row, estimate, slicings[0], question) for row, estimate in zip(rows, estimates, strict=True)],
     }
 
 
@@ -118,17 +120,17 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[l
     n_distinct = 0
     for slicing in bare:
         # One more for those without a label, which have a slice of their own.
-        found, n = slicing.sizes(question.max_slices + 1)
-        n_distinct = max(n_distinct, n - (None in found))
-        sizes.update({label: size for label, size in found.items() if label is not None})
-    ordered = sorted(sizes, key=lambda label: (-sizes[label], label))[: question.max_slices]
-    return [Slicing(base.experiment_id, path, tuple(ordered)) for base in bare], n_distinct
+        slice_sizes, n = slicing.sizes(question.max_slices + 1)
+        n_distinct = max(n_distinct, n - (None in slice_sizes))
+        sizes.update({label: size for label, size in slice_sizes.items() if label is not None})
+    top_labels = sorted(sizes, key=lambda label: (-sizes[label], label))[: question.max_slices]
+    return [Slicing(base.experiment_id, path, tuple(top_labels)) for base in bare], n_distinct
 
 
 def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuestion) -> list[_Row]:
     groups = groups_of(run.configs, question.axes)
     counts = slicing.counts()
-    counted = slicing.counted(metric, [group.configs for group in groups])
+    slice_counts = slicing.counted(metric, [group.configs for group in groups])
     places = [place for place in (*range(1, len(slicing.labels) + 1), THE_REST, NO_LABEL) if place in counts]
     finished = finished_of(metric, run.configs)
     clusters: Mapping[tuple[int, int], ClusterSums] = {}
@@ -139,7 +141,7 @@ def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: Aggrega
     for i, group in enumerate(groups):
         ends = {finished[config.pk] for config in group.configs}
         for place in places:
-            row = _Row(run, group, place, counts[place], counted.get((i, place), NOTHING_COUNTED))
+            row = _Row(run, group, place, counts[place], slice_counts.get((i, place), NOTHING_COUNTED))
             row.clusters = clusters.get((i, place))
             row.warnings += [UNEVEN] if len(ends) > 1 else []
             row.warnings += [PARTLY_SCORED] if row.counted.n_partial else []
@@ -162,16 +164,16 @@ def _compare(
     first = FinishedConfig.of(question.metric, runs[0].configs[0])
     for run, metric in zip(runs[1:], question.metrics[1:], strict=True):
         second = FinishedConfig.of(metric, run.configs[0])
-        found = differences_by_place(slicing, metric, first, second, level, is_plain=question.cluster_by is None)
+        differences = differences_by_place(slicing, metric, first, second, level, is_plain=question.cluster_by is None)
         for row in rows:
             if row.run is run:
-                row.difference = found.get(row.place)
+                row.difference = differences.get(row.place)
 
 
 def _out(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQuestion) -> dict[str, Any]:
-    counted, topic = row.counted, question.axes.topic
+    counted_slice, topic = row.counted, question.axes.topic
     label = slicing.labels[row.place - 1] if row.place > 0 else None
-    finished = counted.sums.n + counted.n_error + counted.n_na
+    finished = counted_slice.sums.n + counted_slice.n_error + counted_slice.n_na
     return {
         "experiment_id": str(row.run.plan.pk),
         "values": {**row.group.values, **({topic[0]: label} if topic else {})},
@@ -181,10 +183,10 @@ def _out(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQu
         "n_configs": len(row.group.configs),
         "n_examples": row.n_examples,
         "n": found.n,
-        "n_error": counted.n_error,
-        "n_na": counted.n_na,
+        "n_error": counted_slice.n_error,
+        "n_na": counted_slice.n_na,
         "n_pending": row.n_examples - finished,
-        "n_partial": counted.n_partial,
+        "n_partial": counted_slice.n_partial,
         "n_clusters": row.clusters.groups if row.clusters else None,
         "value": found.value,
         "lower": found.lower,

@@ -89,10 +89,10 @@ def count_bare(plan: ExperimentPlan) -> int | None:
     """Return how many examples lack the value that makes a cluster; None where a plan names none."""
     if plan.cluster_by is None:
         return None
-    if (known := _bare.get(plan.pk)) is None:
-        known = clusters_of(plan.pk, read_cluster(plan.cluster_by)).n_bare
-        _bare.put(plan.pk, known)
-    return known
+    if (n_bare := _bare.get(plan.pk)) is None:
+        n_bare = clusters_of(plan.pk, read_cluster(plan.cluster_by)).n_bare
+        _bare.put(plan.pk, n_bare)
+    return n_bare
 
 
 def count_clusters(
@@ -104,21 +104,21 @@ def count_clusters(
     """
     if plan.cluster_by is None:
         return {}
-    wanted: dict[tuple[int, str], tuple[Config, int]] = {}
+    targets: dict[tuple[int, str], tuple[Config, int]] = {}
     for metric in (metric for metric in metrics if metric.kind.of_one_score.is_of_single_scores):
         upto = finished_of(metric, configs)
-        wanted |= {(config.pk, metric.name): (config, upto[config.pk]) for config in configs if upto[config.pk]}
-    if most is not None and sum(upto for config, upto in wanted.values() if _is_going(plan, config)) > most:
-        wanted = {key: target for key, target in wanted.items() if not _is_going(plan, target[0])}
-    keys = {key: (plan.cluster_by, *key, upto, config.n_retried) for key, (config, upto) in wanted.items()}
-    found = {key: known for key, place in keys.items() if (known := _sums.get(place)) is not None}
-    due = [key for key in keys if key not in found]
-    if due:
-        columns = [[id for id, _ in due], [name for _, name in due], [wanted[key][1] for key in due]]
+        targets |= {(config.pk, metric.name): (config, upto[config.pk]) for config in configs if upto[config.pk]}
+    if most is not None and sum(upto for config, upto in targets.values() if _is_going(plan, config)) > most:
+        targets = {key: target for key, target in targets.items() if not _is_going(plan, target[0])}
+    keys = {key: (plan.cluster_by, *key, upto, config.n_retried) for key, (config, upto) in targets.items()}
+    sums_by_key = {key: cached for key, place in keys.items() if (cached := _sums.get(place)) is not None}
+    missing = [key for key in keys if key not in sums_by_key]
+    if missing:
+        columns = [[id for id, _ in missing], [name for _, name in missing], [targets[key][1] for key in missing]]
         for config_id, name, *sums in _rows(SUMS, [*_of(plan), *columns]):
-            found[config_id, name] = counted = ClusterSums(*sums)
-            _sums.put(keys[config_id, name], counted)
-    return found
+            sums_by_key[config_id, name] = new_sums = ClusterSums(*sums)
+            _sums.put(keys[config_id, name], new_sums)
+    return sums_by_key
 
 
 def count_pairs(
@@ -144,15 +144,19 @@ def count_pairs(
         )
         for config, other, upto in pairs
     }
-    found = {key: known for key, place in keys.items() if (known := _pairs.get(place)) is not None}
-    due = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in found]
-    if due:
+    sums_by_pair = {key: cached for key, place in keys.items() if (cached := _pairs.get(place)) is not None}
+    missing = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in sums_by_pair]
+    if missing:
         scale = (1.0 if metric.higher_is_better else -1.0) / metric.unit(1)
-        columns = [[config.pk for config, _, _ in due], [other.pk for _, other, _ in due], [upto for _, _, upto in due]]
+        columns = [
+            [config.pk for config, _, _ in missing],
+            [other.pk for _, other, _ in missing],
+            [upto for _, _, upto in missing],
+        ]
         for first, second, *sums, n_up, n_down in _rows(PAIRS, [*_of(plan), scale, *columns, metric.name]):
-            found[first, second] = counted = ClusteredPairs(ClusterSums(*sums), n_up, n_down)
-            _pairs.put(keys[first, second], counted)
-    return found
+            sums_by_pair[first, second] = new_sums = ClusteredPairs(ClusterSums(*sums), n_up, n_down)
+            _pairs.put(keys[first, second], new_sums)
+    return sums_by_pair
 
 
 def _is_going(plan: ExperimentPlan, *configs: Config) -> bool:

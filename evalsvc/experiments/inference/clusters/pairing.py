@@ -18,11 +18,11 @@ def agreed_cluster(asked: str | None, named: Sequence[str | None]) -> str | None
     if asked is not None:
         read_cluster(asked)
         return asked
-    known = list(dict.fromkeys(name for name in named if name is not None))
-    if len(known) > 1:
-        detail = f"One plan names {known[0]!r}, the other {known[1]!r}: say which in `cluster_by`."
+    names = list(dict.fromkeys(name for name in named if name is not None))
+    if len(names) > 1:
+        detail = f"One plan names {names[0]!r}, the other {names[1]!r}: say which in `cluster_by`."
         raise Invalid(FieldError("/cluster_by", detail))
-    return known[0] if known else None
+    return names[0] if names else None
 
 
 def pairs_over_clusters(
@@ -33,8 +33,8 @@ def pairs_over_clusters(
     A missing score is not finite.
     """
     first, second = scores
-    both = np.isfinite(first) & np.isfinite(second)
-    if not both.any():
+    has_both = np.isfinite(first) & np.isfinite(second)
+    if not has_both.any():
         return NO_PAIRS
     clusters = clusters_of(experiment_id, read_cluster(cluster_by))
-    return clustered_pairs(first[both] - second[both], clusters.of[np.array(places, dtype=np.int_)[both]])
+    return clustered_pairs(first[has_both] - second[has_both], clusters.of[np.array(places, dtype=np.int_)[has_both]])

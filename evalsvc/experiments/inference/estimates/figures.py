@@ -69,15 +69,15 @@ class Tally:
     @property
     def is_at_end(self) -> bool:
         """Whether every example in the plan has been tried, so that no further looks follow."""
-        asked = self.n_examples if self.n_asked is None else self.n_asked
-        return self.sums.n + self.n_error + self.n_na >= asked
+        n_planned = self.n_examples if self.n_asked is None else self.n_asked
+        return self.sums.n + self.n_error + self.n_na >= n_planned
 
 
 def tally_of(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
     """Add up the aggregates of a config: those from before its design, and those from after it."""
-    found = [row for row in rows if row is not None]
-    sums = add_sums([sums_of_row(row) for row in found])
-    n_error, n_na = sum(row.n_error for row in found), sum(row.n_na for row in found)
+    aggregates = [row for row in rows if row is not None]
+    sums = add_sums([sums_of_row(row) for row in aggregates])
+    n_error, n_na = sum(row.n_error for row in aggregates), sum(row.n_na for row in aggregates)
     return Tally(sums, n_error, n_na, plan.n_examples, plan.run_length)
 
 
@@ -155,7 +155,7 @@ def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, 
         least, most = feasible(sums.total, sums.n, population, metric.value_range)
         return (max(low, least), min(high, most)), "guarded-t"
     kind = metric.kind.of_one_score
-    found = estimate(
+    result = estimate(
         kind,
         sums,
         population=population,
@@ -165,8 +165,8 @@ def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, 
         binary=metric.binary,
         use_fpc=True,
     )
-    ends = None if found.lower is None or found.upper is None else (found.lower, found.upper)
-    return ends, found.method
+    ends = None if result.lower is None or result.upper is None else (result.lower, result.upper)
+    return ends, result.method
 
 
 def _with_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
@@ -189,7 +189,7 @@ def requested_of(
     if plan.strategy is None and strategy == metric.kind.default_strategy(metric.binary):
         return None
     scores = _series(config_id, metric.name, end, tally.sums.n) if strategy == "anytime" and not metric.binary else None
-    found = estimate(
+    result = estimate(
         metric.kind,
         tally.sums,
         population=tally.n_scorable,
@@ -201,8 +201,8 @@ def requested_of(
         scores=scores,
     )
     names = ("value", "lower", "upper", "strategy", "method", "level", "covers", "safe")
-    view: dict[str, Any] = {name: getattr(found, name) for name in names}
-    return view | {"use_fpc": plan.use_fpc, "warnings": list(found.warnings)}
+    view: dict[str, Any] = {name: getattr(result, name) for name in names}
+    return view | {"use_fpc": plan.use_fpc, "warnings": list(result.warnings)}
 
 
 def decision_of(
@@ -221,8 +221,12 @@ def decision_of(
         return None, ADDED_LATER
     level = plan.level if watched is not None else decision_level(plan)
     if watched is None:
-        found = this_set_of(metric, tally, level)
-        return {"lower": found["lower"], "upper": found["upper"], "level": level} if found else None, None
+        set_interval = this_set_of(metric, tally, level)
+        return {
+            "lower": set_interval["lower"],
+            "upper": set_interval["upper"],
+            "level": level,
+        } if set_interval else None, None
     scale = metric.kind.scale(tally.n_applicable)
     low, high = watched.this_set
     return {"lower": low * scale, "upper": high * scale, "level": level}, None
@@ -268,8 +272,8 @@ def figures(
         view["mean"] = {"value": metric.kind.value(tally.sums), "new_data": new_data, "covers": NEW_DATA}
         view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
         new_data = None
-    shown = new_data or {"lower": None, "upper": None, "method": "none", "safe": None}
-    view |= {name: shown[name] for name in ("lower", "upper", "method", "safe")}
+    headline = new_data or {"lower": None, "upper": None, "method": "none", "safe": None}
+    view |= {name: headline[name] for name in ("lower", "upper", "method", "safe")}
     return view | {
         "covers": covers,
         "level": level,

@@ -33,21 +33,21 @@ _written: BoundedCache[int, int] = BoundedCache(MAX_REMEMBERED)
 def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Write the looks at shards that configs have finished since the last time. A look is never written twice."""
     # What this process has seen written need not be looked up again: most steps pass no shard end at all.
-    due = [config for config in configs if _shards_done(plan, config) > (_written.get(config.pk) or 0)]
-    if not due:
+    pending = [config for config in configs if _shards_done(plan, config) > (_written.get(config.pk) or 0)]
+    if not pending:
         return
-    seen = dict(
-        Look.objects.filter(config__in=[config.pk for config in due])
+    last_shards = dict(
+        Look.objects.filter(config__in=[config.pk for config in pending])
         .values_list("config_id")
         .annotate(last=Max("shard"))
     )
     looks, metrics = [], _planned(plan)
-    for config in due:
+    for config in pending:
         for shard, end in enumerate(plan.shard_ends, 1):
-            if seen.get(config.pk, 0) < shard and end <= config.watermark:
+            if last_shards.get(config.pk, 0) < shard and end <= config.watermark:
                 looks += _looks(plan, config, shard, end, metrics)
     Look.objects.bulk_create(looks, ignore_conflicts=True)
-    transaction.on_commit(lambda: _remember(plan, due), using=current_role())
+    transaction.on_commit(lambda: _remember(plan, pending), using=current_role())
 
 
 def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:

@@ -34,10 +34,10 @@ def splits_in(plan: ExperimentPlan, counts: Sequence[tuple[Config, Metric, int]]
     One query; empty for a plan with one sample. A ratio of sums lacks a score per example that could be split, and with
     clusters the split would not show the benefit of more examples.
     """
-    wanted = [(config, metric, n) for config, metric, n in counts if n and metric.kind.is_of_single_scores]
-    if plan.n_samples == 1 or plan.cluster_by is not None or not wanted:
+    targets = [(config, metric, n) for config, metric, n in counts if n and metric.kind.is_of_single_scores]
+    if plan.n_samples == 1 or plan.cluster_by is not None or not targets:
         return {}
-    rows = [{"config_id": config.pk, "metric": metric.name, "n": n} for config, metric, n in wanted]
+    rows = [{"config_id": config.pk, "metric": metric.name, "n": n} for config, metric, n in targets]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SUMS, [orjson.dumps(rows).decode()])
         return {
@@ -48,5 +48,5 @@ def splits_in(plan: ExperimentPlan, counts: Sequence[tuple[Config, Metric, int]]
 
 def split_out(sums: SampleSums, n_samples: int) -> dict[str, Any] | None:
     """Return a split as it is answered."""
-    found = split_variance(sums, n_samples=n_samples)
-    return None if found is None else {"n": sums.n, "n_samples": n_samples, "covers": "new data", **asdict(found)}
+    split = split_variance(sums, n_samples=n_samples)
+    return None if split is None else {"n": sums.n, "n_samples": n_samples, "covers": "new data", **asdict(split)}

@@ -35,25 +35,25 @@ def has_quantiles(metric: Metric) -> bool:
 
 def quantiles_in(counts: Sequence[tuple[Config, Metric, int]], level: float) -> Quantiles:
     """Return p50, p95 and p99 of new data of these metrics of these configs, each of so many scores: one query."""
-    wanted = [(config, metric, n) for config, metric, n in counts if n and has_quantiles(metric)]
-    if not wanted:
+    targets = [(config, metric, n) for config, metric, n in counts if n and has_quantiles(metric)]
+    if not targets:
         return {}
     rows = [
         {"config_id": config.pk, "metric": metric.name, "n": n, "ranks": quantile_ranks(n, level)}
-        for config, metric, n in wanted
+        for config, metric, n in targets
     ]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SORTED, [orjson.dumps(rows).decode()])
-        return {(config_id, metric): quantiles_out(found, level) for config_id, metric, found in cursor.fetchall()}
+        return {(config_id, metric): quantiles_out(values, level) for config_id, metric, values in cursor.fetchall()}
 
 
 def quantile_ranks(n: int, level: float) -> list[int]:
     """Return, for each quantile, the places of its bounds and of itself among n sorted scores, from 1 on."""
-    found = []
+    rank_pairs = []
     for q in USUAL:
         lower, upper = ranks(n, q, level)
-        found += [lower, max(1, math.ceil(q * n - 1e-9)), upper]
-    return found
+        rank_pairs += [lower, max(1, math.ceil(q * n - 1e-9)), upper]
+    return rank_pairs
 
 
 def quantiles_out(found: Sequence[float | None], level: float) -> list[dict[str, Any]]:

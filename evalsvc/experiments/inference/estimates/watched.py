@@ -67,11 +67,11 @@ class _State:
     def take(self, rows: Sequence[tuple[float | None, bool]], upto: int) -> None:
         """Add the next rows, up to the position `upto`. Rows to which the metric does not apply are left out."""
         values = [value for value, is_na in rows if not is_na]
-        scored = [value for value in values if value is not None]
-        self.new_data.update(scored)
+        present = [value for value in values if value is not None]
+        self.new_data.update(present)
         for betting, missing in ((self.lowest, self.limits[0]), (self.highest, self.limits[1])):
             betting.update([missing if value is None else value for value in values])
-        self.upto, self.n = upto, self.n + len(scored)
+        self.upto, self.n = upto, self.n + len(present)
 
     def read(self) -> WatchedIntervals:
         """Return the intervals."""
@@ -87,16 +87,16 @@ def watch(
 
 def watch_all(wanted: Iterable[tuple[ExperimentPlan, Config, Metric]]) -> dict[tuple[int, str], WatchedIntervals]:
     """Return the same of configs of several experiments, by one query."""
-    begun = [(plan, config, metric) for plan, config, metric in wanted if config.watermark]
-    states = {(config.pk, metric.name): _state(plan, config, metric) for plan, config, metric in begun}
-    watched = [(config, metric) for _, config, metric in begun]
-    due = [(config, metric) for config, metric in watched if states[config.pk, metric.name].upto < config.watermark]
-    found = _read(due, states)
+    active = [(plan, config, metric) for plan, config, metric in wanted if config.watermark]
+    states = {(config.pk, metric.name): _state(plan, config, metric) for plan, config, metric in active}
+    pairs = [(config, metric) for _, config, metric in active]
+    outdated = [(config, metric) for config, metric in pairs if states[config.pk, metric.name].upto < config.watermark]
+    new_rows = _read(outdated, states)
     views = {}
-    for config, metric in watched:
+    for config, metric in pairs:
         state = states[config.pk, metric.name]
         with state.lock:
-            rows = [row for pos, *row in found.get((config.pk, metric.name), ()) if pos >= state.upto]
+            rows = [row for pos, *row in new_rows.get((config.pk, metric.name), ()) if pos >= state.upto]
             if state.upto < config.watermark:
                 state.take([(value, bool(is_na)) for value, is_na in rows], config.watermark)
             # Another thread may have added rows meanwhile. The interval then covers more scores, and is as valid.
@@ -115,13 +115,13 @@ def _state(plan: ExperimentPlan, config: Config, metric: Metric) -> _State:
 def _read(
     due: Sequence[tuple[Config, Metric]], states: dict[tuple[int, str], _State]
 ) -> dict[tuple[int, str], list[tuple[int, float | None, bool]]]:
-    found: dict[tuple[int, str], list[tuple[int, float | None, bool]]] = {}
+    rows_by_key: dict[tuple[int, str], list[tuple[int, float | None, bool]]] = {}
     if not due:
-        return found
+        return rows_by_key
     starts = [states[config.pk, metric.name].upto for config, metric in due]
     columns: list[Any] = [[c.pk for c, _ in due], [m.name for _, m in due], starts, [c.watermark for c, _ in due]]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SERIES, columns)
         for config_id, metric, *row in cursor.fetchall():
-            found.setdefault((config_id, metric), []).append(tuple(row))
-    return found
+            rows_by_key.setdefault((config_id, metric), []).append(tuple(row))
+    return rows_by_key

@@ -101,14 +101,14 @@ def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Comp
         raise Invalid(FieldError("/b", "Both are the same config; name another one."))
     plans = _plans(account, configs)
     name = metric or plans[0].primary_metric
-    found = [_metric(plan, name) for plan in plans]
-    if (why := why_not_pairable(found[0])) is not None:
+    metrics = [_metric(plan, name) for plan in plans]
+    if (why := why_not_pairable(metrics[0])) is not None:
         raise Invalid(FieldError("/metric", why))
     for field in MEASURED_ALIKE:
-        value, other = (getattr(metric, field) for metric in found)
+        value, other = (getattr(metric, field) for metric in metrics)
         if value != other:
             raise Invalid(FieldError("/metric", f"{name!r} is not the same in both: `{field}` is {value} and {other}."))
-    first, second = (ComparisonSide(*parts) for parts in zip(configs, plans, found, strict=True))
+    first, second = (ComparisonSide(*parts) for parts in zip(configs, plans, metrics, strict=True))
     return first, second
 
 
@@ -119,9 +119,10 @@ def _configs(account: Account, *ids: str) -> list[Config]:
         if not (id.isascii() and id.isdigit()) or int(id) > LARGEST_ID:
             raise Invalid(FieldError(pointer, "The id of a config, or of an experiment with one config."))
     rows = Config.objects.filter(account=account).exclude(state=Config.State.DELETED)
-    found = rows.in_bulk([int(id) for id in ids])
+    configs = rows.in_bulk([int(id) for id in ids])
     return [
-        found.get(int(id)) or _only_config(account, int(id), pointer) for id, pointer in zip(ids, pointers, strict=True)
+        configs.get(int(id)) or _only_config(account, int(id), pointer)
+        for id, pointer in zip(ids, pointers, strict=True)
     ]
 
 
@@ -137,8 +138,8 @@ def _only_config(account: Account, experiment_id: int, pointer: str) -> Config:
 
 def _plans(account: Account, configs: Sequence[Config]) -> list[ExperimentPlan]:
     plans = ExperimentPlan.objects.filter(account=account).select_related("experiment", "dataset_version")
-    found = plans.in_bulk([config.experiment_id for config in configs])
-    return [found[config.experiment_id] for config in configs]
+    plans_by_id = plans.in_bulk([config.experiment_id for config in configs])
+    return [plans_by_id[config.experiment_id] for config in configs]
 
 
 def _metric(plan: ExperimentPlan, name: str) -> Metric:
@@ -309,14 +310,14 @@ def _example_out(example: Example, row: Sequence[Any], metric: Metric) -> dict[s
 
 def pairing_warnings(first: ComparisonSide, second: ComparisonSide, n_common: int) -> list[str]:
     """Return in what the two were measured otherwise, and whether examples of one have no partner."""
-    found = []
+    warnings = []
     same: Mapping[str, bool] = {
         "other_evaluator": first.metric.evaluator_id == second.metric.evaluator_id,
         "other_profile": first.metric.profile_id == second.metric.profile_id,
         "mixed_revisions": first.metric.profile_revision == second.metric.profile_revision,
         "other_source": first.metric.source == second.metric.source,
     }
-    found += [warning for warning, is_same in same.items() if not is_same]
+    warnings += [warning for warning, is_same in same.items() if not is_same]
     if n_common < max(first.plan.n_examples, second.plan.n_examples):
-        found.append("partly_paired" if n_common else "nothing_paired")
-    return found
+        warnings.append("partly_paired" if n_common else "nothing_paired")
+    return warnings

@@ -99,25 +99,25 @@ def read_comparisons(*experiment_ids: int, of: Collection[int] | None = None) ->
 
 def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet) -> None:
     """Bring every pair of configs up to the positions that both have finished, and store what has moved."""
-    known = _known_comparisons(plan.pk)
+    comparisons = _known_comparisons(plan.pk)
     basis = {config.pk: config.n_retried for config in active}
-    while due := list(_due(plan, metric, active, known)):
-        moved = _moved(active, due, sheet)
-        _store(plan, moved, basis)
-        known = known | {(common.first, common.second): common for common in moved}
+    while pending := list(_due(plan, metric, active, comparisons)):
+        updates = _moved(active, pending, sheet)
+        _store(plan, updates, basis)
+        comparisons = comparisons | {(common.first, common.second): common for common in updates}
         # Should the transaction fail, the sum differs and the memory is not believed.
-        bases = sum(basis.get(first, 0) + basis.get(second, 0) for first, second in known)
-        _known.put(plan.pk, ((sum(common.upto for common in known.values()), bases), known))
+        bases = sum(basis.get(first, 0) + basis.get(second, 0) for first, second in comparisons)
+        _known.put(plan.pk, ((sum(common.upto for common in comparisons.values()), bases), comparisons))
 
 
 def comparisons_anew(
     plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
 ) -> Comparisons:
     """Return the comparisons from the single scores alone, each up to the position that is given for it."""
-    found: Comparisons = {}
-    while due := list(_due(plan, metric, active, found, ends)):
-        found |= {(common.first, common.second): common for common in _moved(active, due, sheet)}
-    return found
+    comparisons: Comparisons = {}
+    while pending := list(_due(plan, metric, active, comparisons, ends)):
+        comparisons |= {(common.first, common.second): common for common in _moved(active, pending, sheet)}
+    return comparisons
 
 
 def forget_comparisons(experiment_id: int) -> None:
@@ -131,8 +131,8 @@ def _known_comparisons(experiment_id: int) -> Comparisons:
         cursor.execute(STANDING, [experiment_id])
         upto, bases = cursor.fetchone()
         total = int(upto), int(bases)
-    known = _known.get(experiment_id)
-    return known[1] if known is not None and known[0] == total else read_comparisons(experiment_id)
+    entry = _known.get(experiment_id)
+    return entry[1] if entry is not None and entry[0] == total else read_comparisons(experiment_id)
 
 
 def _due(

@@ -55,8 +55,8 @@ def known_pairs(experiment_id: int) -> Pairs:
     with connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT coalesce(sum(n), 0) FROM experiments_evidence WHERE experiment_id = %s", [experiment_id])
         n = int(cursor.fetchone()[0])
-    known = _known.get(experiment_id)
-    return known[1] if known is not None and known[0] == n else read_pairs(experiment_id)
+    entry = _known.get(experiment_id)
+    return entry[1] if entry is not None and entry[0] == n else read_pairs(experiment_id)
 
 
 def _remember(experiment_id: int, pairs: Pairs) -> None:
@@ -93,10 +93,10 @@ def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config], *, compare
     if not metric.is_comparable:
         return {}
     pairs = known_pairs(plan.experiment_id)
-    while due := list(_due(plan, active, pairs)):
-        moved = _moved(plan, due, sheet)
-        _store(plan, moved.values())
-        pairs = pairs | moved
+    while pending := list(_due(plan, active, pairs)):
+        updates = _moved(plan, pending, sheet)
+        _store(plan, updates.values())
+        pairs = pairs | updates
         _remember(plan.experiment_id, pairs)
     return pairs
 
@@ -110,10 +110,10 @@ def evidence_anew(
     plan: ExperimentPlan, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
 ) -> Pairs:
     """Return the evidence from the single scores alone, each pair up to the position that is given for it."""
-    found: Pairs = {}
-    while due := list(_due(plan, active, found, ends)):
-        found |= _moved(plan, due, sheet)
-    return found
+    pairs: Pairs = {}
+    while pending := list(_due(plan, active, pairs, ends)):
+        pairs |= _moved(plan, pending, sheet)
+    return pairs
 
 
 def forget_evidence(experiment_id: int) -> None:
@@ -130,8 +130,8 @@ def _moved(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) 
     for pair, end in due:
         part = slice(pair.start + pair.n - first, end - first)
         rows.append(fresh_differences(scores[pair.winner][part], scores[pair.loser][part]))
-    moved = advance_all([pair for pair, _ in due], rows, plan.n_examples, plan.epsilon)
-    return {(pair.winner, pair.loser): pair for pair in moved}
+    pairs = advance_all([pair for pair, _ in due], rows, plan.n_examples, plan.epsilon)
+    return {(pair.winner, pair.loser): pair for pair in pairs}
 
 
 def fresh_differences(winner: FloatArray, loser: FloatArray) -> FloatArray:

@@ -140,15 +140,15 @@ def _interval(
     if question.cluster_by is not None:
         over = clustered_difference(clusters or NO_PAIRS, level=level, reach=question.reach)
         return over.lower, over.upper, over.method
-    found = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
-    return found.lower, found.upper, found.method
+    difference = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
+    return difference.lower, difference.upper, difference.method
 
 
 def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale) -> dict[str, Any]:
     """Return the interval for this set; a missing half may have been anything, so it widens what is known."""
     applicable = question.n_examples - _n_na(common)
     scorable = applicable - common.n_missing
-    found = paired_interval(
+    interval = paired_interval(
         common.differences,
         population=scorable,
         level=question.joint_level,
@@ -156,8 +156,8 @@ def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale) -> di
         binary=question.metric.binary,
         reach=question.reach,
     )
-    ends: Ends | None = None if found.lower is None or found.upper is None else (found.lower, found.upper)
-    method, is_exact = found.method, common.n >= applicable
+    ends: Ends | None = None if interval.lower is None or interval.upper is None else (interval.lower, interval.upper)
+    method, is_exact = interval.method, common.n >= applicable
     if ends is not None and common.n_missing:
         ends = _with_missing(question, common, ends, scorable, applicable)
         method = f"{method}, failures worst and best"
@@ -188,13 +188,17 @@ def _words(question: ComparisonQuestion, common: Common, fresh_from: int) -> dic
         return nothing | {"reason": reason, "can_be_settled": False}
     n_fresh = max(0, common.upto - fresh_from)
     evidence = NewEvidence(n_fresh, common.log_better, common.log_worse)
-    wanted = word_threshold(question.level, question.n_comparisons)
-    rests_on: dict[str, Any] = {"e_value_better": evidence.better, "e_value_worse": evidence.worse, "threshold": wanted}
+    threshold = word_threshold(question.level, question.n_comparisons)
+    rests_on: dict[str, Any] = {
+        "e_value_better": evidence.better,
+        "e_value_worse": evidence.worse,
+        "threshold": threshold,
+    }
     rests_on |= {"n_fresh": n_fresh, "covers": NEW_DATA, "safe": WATCHED}
-    about = evidence.more_for_a_word(wanted)
+    about = evidence.more_for_a_word(threshold)
     is_enough = about is not None and about <= question.n_examples - common.upto
     return {
-        "word": evidence.word(wanted),
+        "word": evidence.word(threshold),
         "reason": None,
         "rests_on": rests_on,
         "about_n_more": about,

@@ -62,6 +62,6 @@ def looks_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[SeenLook]:
     """Return the stored interim results that `looks_view` renders, by shard and metric."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(LOOKS, [[config.pk for config in configs]])
-        found = [SeenLook(*row) for row in cursor.fetchall()]
-    found += [SeenLook(*FIELDS_OF_LOOK(look)) for look in added_looks(plan, configs)]
-    return sorted(found, key=lambda look: (look.shard, look.metric))
+        results = [SeenLook(*row) for row in cursor.fetchall()]
+    results += [SeenLook(*FIELDS_OF_LOOK(look)) for look in added_looks(plan, configs)]
+    return sorted(results, key=lambda look: (look.shard, look.metric))

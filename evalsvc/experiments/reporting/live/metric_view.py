@@ -31,22 +31,22 @@ def metric_view(
     `wide` are the warnings about the metric's range, for callers that have already read the scores of all configs.
     """
     tally = tally_in(plan, config, metric, sums)
-    counted = clusters.get((config.pk, metric.name))
-    found = figures(plan, metric, tally, watched, counted)
+    cluster_sums = clusters.get((config.pk, metric.name))
+    estimate = figures(plan, metric, tally, watched, cluster_sums)
     range_warnings = wide_in(metric, sums.values()) if wide is None else wide
     decision, reason = decision_of(plan, metric, tally, watched)
     return {
         "type": metric.kind.name,
         "n": tally.sums.n,
-        **_n_clusters(plan, counted),
+        **_n_clusters(plan, cluster_sums),
         "N": plan.n_examples,
         "n_error": tally.n_error,
         "n_na": tally.n_na,
         "n_pending": tally.n_pending,
-        **found,
+        **estimate,
         "strategy": metric.strategy,
         "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
-        "warnings": [*found["warnings"], *design_warnings(plan, config), *range_warnings],
+        "warnings": [*estimate["warnings"], *design_warnings(plan, config), *range_warnings],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
         "decision_interval": decision,
@@ -71,10 +71,10 @@ def design_warnings(plan: ExperimentPlan, config: Config) -> list[str]:
 
 
 def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:
-    found = bounds_under_failures(
+    bounds = bounds_under_failures(
         metric.kind, tally.sums, tally.n_error, value_range=metric.value_range, population=tally.n_applicable
     )
-    return {"lower": found[0], "upper": found[1]} if found else None
+    return {"lower": bounds[0], "upper": bounds[1]} if bounds else None
 
 
 def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:

@@ -81,16 +81,16 @@ def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scen
 
 def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
     """Return a scene that has read all of these pairs, and counted their clusters, where its plan names clusters."""
-    found, pairs = [], list(pairs)
+    pair_ends, pairs = [], list(pairs)
     others = {other.pk for _, other in pairs if other is not None}
     if scene.commons:
         scene = replace(scene, commons={**scene.commons, **read_comparisons(scene.plan.pk, of=others)})
     for config, other in pairs:
         common = between(scene.commons, config.pk, other.pk) if other is not None else None
         if other is not None and common is not None:
-            found.append((config, other, common.upto))
-    counted = count_pairs(scene.plan, primary_metric(scene.plan), found, most=MOST_WATCHED)
-    return replace(scene, paired_clusters=counted)
+            pair_ends.append((config, other, common.upto))
+    cluster_counts = count_pairs(scene.plan, primary_metric(scene.plan), pair_ends, most=MOST_WATCHED)
+    return replace(scene, paired_clusters=cluster_counts)
 
 
 def configs_ever(plan: ExperimentPlan) -> list[Config]:
@@ -108,5 +108,5 @@ def watched_in(
 
 def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
     """Add up the scores from before and after a config's design: estimates cover both."""
-    found = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
-    return tally_of(plan, *found)
+    rows = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
+    return tally_of(plan, *rows)

@@ -54,11 +54,13 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     behind = beside if against is leader else {}
     views = [_config_view(scene, config, against, beside[config.pk], pairs) for config in scene.configs]
     for view in views:
-        for name, shown in view["metrics"].items():
-            found = quantiles.get((int(view["id"]), name))
-            shown["quantiles"] = without_ends(found) if found and plan.cluster_by is not None else found
+        for name, metric_row in view["metrics"].items():
+            metric_quantiles = quantiles.get((int(view["id"]), name))
+            metric_row["quantiles"] = (
+                without_ends(metric_quantiles) if metric_quantiles and plan.cluster_by is not None else metric_quantiles
+            )
             if plan.n_samples > 1:
-                shown["variance_split"] = splits.get((int(view["id"]), name))
+                metric_row["variance_split"] = splits.get((int(view["id"]), name))
     return {
         "experiment": live_head(plan, scene.configs),
         "configs": views,
@@ -79,10 +81,10 @@ def _is_settled(
     if leader is None or not is_pairable(metric):
         return False if scene.configs else None
     others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
-    found = (
+    comparisons = (
         known[config.pk] if config.pk in known else _compared(scene, config, leader, question) for config in others
     )
-    return all(_is_behind(scene, comparison, question) for comparison in found) if others else None
+    return all(_is_behind(scene, comparison, question) for comparison in comparisons) if others else None
 
 
 def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: ComparisonQuestion) -> bool:

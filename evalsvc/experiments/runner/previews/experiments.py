@@ -95,8 +95,8 @@ def _n_bytes(value: Any) -> int:
 
 def _total(values: Sequence[float | None], share: float) -> float | None:
     """Add up what every config has; None where one has it not."""
-    known = [value for value in values if value is not None]
-    return sum(known) * share if len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) * share if len(numbers) == len(values) else None
 
 
 def _whole(value: float | None) -> int | None:
@@ -150,9 +150,9 @@ def _of_nodes(
             return {"problem": f"Node {node.name!r}: {exc.detail}"}
         if not prompts:
             continue
-        found = _costs(connection, n_examples, _mean(prompts), answer_limit(node.parameters), documents)["likely"]
-        likely["n_tokens"] += found["n_tokens"]
-        likely["cost"] = None if None in (likely["cost"], found["cost"]) else likely["cost"] + found["cost"]
+        estimate = _costs(connection, n_examples, _mean(prompts), answer_limit(node.parameters), documents)["likely"]
+        likely["n_tokens"] += estimate["n_tokens"]
+        likely["cost"] = None if None in (likely["cost"], estimate["cost"]) else likely["cost"] + estimate["cost"]
     return {"likely": likely, "warnings": [NODE_OUTPUTS]}
 
 

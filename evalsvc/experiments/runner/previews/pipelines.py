@@ -38,12 +38,12 @@ def chat_nodes(graph: PipelineGraph, modes: Sequence[str]) -> list[PipelineNode]
 
 def fields_for(node: PipelineNode, fields: Mapping[str, Any], expected: object) -> dict[str, Any]:
     """Return what the templates of a node probably name. Raises UnknownField."""
-    known = {name: fields.get(name) for name in ROOTS}
-    found: dict[str, Any] = dict(known)
+    root_fields = {name: fields.get(name) for name in ROOTS}
+    values: dict[str, Any] = dict(root_fields)
     for name in node.reads:
-        wanted = find_expectation(expected, name)
-        found[name] = AssumedOutput() if wanted is MISSING else AssumedOutput(wanted)
-    return found | {name: fill_json(template, known) for name, template in node.inputs.items()}
+        expectation = find_expectation(expected, name)
+        values[name] = AssumedOutput() if expectation is MISSING else AssumedOutput(expectation)
+    return values | {name: fill_json(template, root_fields) for name, template in node.inputs.items()}
 
 
 def n_shared(candidates: Sequence[Candidate]) -> int:
@@ -60,14 +60,20 @@ def n_shared(candidates: Sequence[Candidate]) -> int:
 
 def _digests(graph: PipelineGraph) -> dict[str, str | None]:
     """Return what tells the questions of each node from others; None where they may differ each time."""
-    found: dict[str, str | None] = {}
+    digests: dict[str, str | None] = {}
     for node in graph.nodes:
-        before = [found.get(name) for name in node.reads]
+        before = [digests.get(name) for name in node.reads]
         is_given = not graph.is_called(node)
         if (node.reuse or is_given) and None not in before:
-            told = [node.kind, node.simulate_from, graph.simulated.get(node.name), hashed(node.parameters), node.inputs]
-            text = orjson.dumps([told, dict(zip(node.reads, before, strict=True))], option=orjson.OPT_SORT_KEYS)
-            found[node.name] = hashlib.sha256(text).hexdigest()
+            identity = [
+                node.kind,
+                node.simulate_from,
+                graph.simulated.get(node.name),
+                hashed(node.parameters),
+                node.inputs,
+            ]
+            text = orjson.dumps([identity, dict(zip(node.reads, before, strict=True))], option=orjson.OPT_SORT_KEYS)
+            digests[node.name] = hashlib.sha256(text).hexdigest()
         else:
-            found[node.name] = None
-    return {node.name: found[node.name] for node in graph.called}
+            digests[node.name] = None
+    return {node.name: digests[node.name] for node in graph.called}

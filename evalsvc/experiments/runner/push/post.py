@@ -53,18 +53,18 @@ def accept_outputs(
 
 
 def _weigh(account: Account, experiment_id: int, *, has_ended: bool) -> None:
-    weighed = step(account_id=account.pk, experiment_id=experiment_id)
-    if has_ended and not weighed:
+    has_run = step(account_id=account.pk, experiment_id=experiment_id)
+    if has_ended and not has_run:
         # No post follows the last one, so no other request would notice that it was the last.
         step(account_id=account.pk, experiment_id=experiment_id, wait=True)
 
 
 def _live(plan: ExperimentPlan, config: Config, metrics: Sequence[Metric]) -> dict[str, Mapping[str, Any]]:
     sums = {(row.config_id, row.metric, row.scope): row for row in Aggregate.objects.filter(config=config)}
-    watched = watched_in(plan, [config], metrics)
+    intervals = watched_in(plan, [config], metrics)
     # Clusters are not counted at each post: while examples are to come, only the live view counts them.
     clusters = count_clusters(plan, [config], metrics, most=0)
     return {
-        metric.name: metric_view(plan, config, metric, sums, watched.get((config.pk, metric.name)), clusters=clusters)
+        metric.name: metric_view(plan, config, metric, sums, intervals.get((config.pk, metric.name)), clusters=clusters)
         for metric in metrics
     }

@@ -58,12 +58,12 @@ def lease_push_unit(*, account: Account, config: Config, size: int, lease_second
         return None
     examples = examples_of(unit)
     if is_retry(unit.addition):
-        task, known = retry_task(unit), recorded_outputs(unit)
-        examples = {pos: example for pos, example in examples.items() if not task.is_done(known[pos])}
+        task, outputs = retry_task(unit), recorded_outputs(unit)
+        examples = {pos: example for pos, example in examples.items() if not task.is_done(outputs[pos])}
     elif unit.attempt > 1:
         with account_scope(account.pk):
-            done = set(_outputs(unit).values_list("pos", flat=True))
-        examples = {pos: example for pos, example in examples.items() if pos not in done}
+            recorded_positions = set(_outputs(unit).values_list("pos", flat=True))
+        examples = {pos: example for pos, example in examples.items() if pos not in recorded_positions}
     return Leased(unit, dict(sorted(examples.items())))
 
 
@@ -110,17 +110,17 @@ def post_outputs(
     context = unit_context(unit)
     waits = needs_worker(context.metrics)
     _check_outputs(unit, outputs, context.n_samples)
-    rows, broken = _read(context.output_schema, outputs, keep_scores=waits)
+    rows, bad_outputs = _read(context.output_schema, outputs, keep_scores=waits)
     scores: list[dict[str, Any]] = []
     if rows and not waits:
-        examples, stopped = examples_of(unit), stopped_by(unit, context)
+        examples, stopped_metrics = examples_of(unit), stopped_by(unit, context)
         for output, item in zip(rows, outputs, strict=True):
             scores += sample_scores(
                 metrics=context.metrics,
                 example=examples[output["pos"]],
                 output=output,
                 pointers=context.pointers,
-                stopped=stopped,
+                stopped=stopped_metrics,
                 client_scores=_client_scores(item),
             )
     recorded = store.record_unit(
@@ -132,7 +132,7 @@ def post_outputs(
         close="release" if is_done else "keep",
         lease_seconds=lease_seconds,
     )
-    return ReceivedOutputs(recorded, [bad_output for bad_output in broken if bad_output.pos in recorded.accepted])
+    return ReceivedOutputs(recorded, [bad_output for bad_output in bad_outputs if bad_output.pos in recorded.accepted])
 
 
 def _read(
@@ -140,17 +140,17 @@ def _read(
 ) -> tuple[list[dict[str, Any]], list[RefusedOutput]]:
     """Return the rows to record, and what of them was sent as an answer and is none."""
     rows: list[dict[str, Any]] = []
-    broken: list[RefusedOutput] = []
+    bad_outputs: list[RefusedOutput] = []
     for item in outputs:
         parts = item.get("samples")
-        found = [_held_to(schema, _row(part, item["pos"], keep_scores=keep_scores)) for part in parts or [item]]
-        broken += [
+        part_rows = [_held_to(schema, _row(part, item["pos"], keep_scores=keep_scores)) for part in parts or [item]]
+        bad_outputs += [
             RefusedOutput(item["pos"], None if parts is None else i, row["error_message"])
-            for i, (row, part) in enumerate(zip(found, parts or [item], strict=True))
+            for i, (row, part) in enumerate(zip(part_rows, parts or [item], strict=True))
             if row["status"] != "ok" and not part.get("error")
         ]
-        rows.append(found[0] if parts is None else row_of_samples(item["pos"], found))
-    return rows, broken
+        rows.append(part_rows[0] if parts is None else row_of_samples(item["pos"], part_rows))
+    return rows, bad_outputs
 
 
 def _client_scores(item: Mapping[str, Any]) -> Any:
@@ -161,15 +161,15 @@ def _client_scores(item: Mapping[str, Any]) -> Any:
 
 
 def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]], n_samples: int) -> None:
-    seen: set[int] = set()
+    positions: set[int] = set()
     for i, item in enumerate(outputs):
         pos = item["pos"]
         if not unit.from_pos <= pos < unit.to_pos:
             detail = f"The unit has the positions {unit.from_pos} to {unit.to_pos - 1}, and not {pos}."
             raise Invalid(FieldError(f"/outputs/{i}/pos", detail))
-        if pos in seen:
+        if pos in positions:
             raise Invalid(FieldError(f"/outputs/{i}/pos", f"Position {pos} is there twice."))
-        seen.add(pos)
+        positions.add(pos)
         _check_samples(f"/outputs/{i}/samples", item, n_samples)
         parts = {f"/samples/{k}": sample for k, sample in enumerate(item.get("samples") or [])}
         for at, part in {"": item, **parts}.items():
@@ -208,8 +208,8 @@ def _broken_alone(errors: Mapping[str, str] | None) -> dict[str, Any] | None:
     """Note which components broke on expected inputs, as a pipeline of ours does."""
     if not errors:
         return None
-    found = {name: {"error_type": "bug", "error_message": message[:1000]} for name, message in errors.items()}
-    return {ISOLATED: storable(found)}
+    isolated_errors = {name: {"error_type": "bug", "error_message": message[:1000]} for name, message in errors.items()}
+    return {ISOLATED: storable(isolated_errors)}
 
 
 def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:

@@ -47,9 +47,9 @@ class Planning:
 
     def run(self) -> None:
         """Weigh until it is over."""
-        while (due := self._due()) is not None:
+        while (keys := self._due()) is not None:
             began = time.thread_time()
-            for key in due:
+            for key in keys:
                 self._step(key)
             self._rest(time.thread_time() - began)
 
@@ -57,8 +57,8 @@ class Planning:
         """Return what has moved, or has not been compared for long; None when it is over and all is done."""
         with self._changed:
             late = {key for key in self._uncompared if self._is_over or self._is_late(key)}
-            due, self._moved, self._has_ended = self._moved | late, set(), False
-            return None if self._is_over and not due else due
+            keys, self._moved, self._has_ended = self._moved | late, set(), False
+            return None if self._is_over and not keys else keys
 
     def _is_late(self, key: Key) -> bool:
         return time.monotonic() - self._compared_at.get(key, 0.0) >= COMPARE_SECONDS
@@ -86,8 +86,8 @@ class Planning:
         with self._changed:
             while True:
                 self._changed.wait(SHORTEST_PAUSE_SECONDS)
-                waited = time.monotonic() - began
+                elapsed = time.monotonic() - began
                 is_due = time.process_time() - before >= used * (1 - SHARE) / SHARE
                 is_asked = is_due or self._has_ended or self._is_over
-                if waited >= LONGEST_PAUSE_SECONDS or (is_asked and waited >= SHORTEST_PAUSE_SECONDS):
+                if elapsed >= LONGEST_PAUSE_SECONDS or (is_asked and elapsed >= SHORTEST_PAUSE_SECONDS):
                     return

@@ -99,8 +99,8 @@ class Scheduler:
         """Wait until all runners are free, for a limited time: a slow endpoint must not leave the others idle."""
         deadline = time.monotonic() + seconds
         with self._changed:
-            while self._running and (left := deadline - time.monotonic()) > 0:
-                self._changed.wait(left)
+            while self._running and (remaining := deadline - time.monotonic()) > 0:
+                self._changed.wait(remaining)
             return not self._running
 
     def _claim_until(self, deadline: float, idle_seconds: float) -> bool:
@@ -130,16 +130,16 @@ class Scheduler:
 
     def _claim(self) -> list[Unit]:
         with self._changed:
-            wanted = self._wanted()
+            limit = self._wanted()
             excluded: list[int] = []
-            if wanted <= 0:
-                wanted, excluded = self._wanted_by_newcomers()
+            if limit <= 0:
+                limit, excluded = self._wanted_by_newcomers()
             blocked = self._pauses.waiting()
-        if wanted <= 0:
+        if limit <= 0:
             return []
         try:
             return store.claim_units(
-                limit=wanted,
+                limit=limit,
                 n_runners=self.n_runners * self.n_schedulers,
                 lease_seconds=self.lease_seconds,
                 excluded_accounts=excluded,
@@ -153,11 +153,11 @@ class Scheduler:
 
     def _wanted_by_newcomers(self) -> tuple[int, list[int]]:
         """Every runner is taken: return how many units a newcomer may claim all the same, and who is none."""
-        held = self._n_running()
+        counts = self._n_running()
         if len(self._running) + len(self._ready) > self.n_runners * (1 + MOST_LENT):
             return 0, []
-        share = max(1, self.n_runners // max(2, len(held)))
-        return 1, [account_id for account_id, n in held.items() if n >= share]
+        share = max(1, self.n_runners // max(2, len(counts)))
+        return 1, [account_id for account_id, n in counts.items() if n >= share]
 
     def _n_running(self) -> Counter[int]:
         return Counter(unit.account_id for unit in self._running.values())
@@ -170,9 +170,9 @@ class Scheduler:
                 self._pool.submit(self._work, unit)
 
     def _is_newcomer(self, account_id: int) -> bool:
-        held = self._n_running()
-        others = held.keys() - {account_id}
-        return bool(others) and held[account_id] < max(1, self.n_runners // (len(others) + 1))
+        counts = self._n_running()
+        others = counts.keys() - {account_id}
+        return bool(others) and counts[account_id] < max(1, self.n_runners // (len(others) + 1))
 
     def _give_back_ready(self) -> None:
         with self._changed:
@@ -207,9 +207,9 @@ class Scheduler:
             n_refusals=self._pauses.n_refusals(unit.config_id),
         )
         began = time.monotonic()
-        written = runner.run()
-        if written is not None:
-            self._await(unit, written)
+        future = runner.run()
+        if future is not None:
+            self._await(unit, future)
         with self._changed:
             self._running.pop(unit.id, None)
             self._pauses.note(unit.config_id, runner, seconds=time.monotonic() - began)
@@ -276,17 +276,17 @@ class Scheduler:
             return [*self._running.values(), *self._writing.values(), *self._ready]
 
     def _learn_epochs(self) -> None:
-        held = {unit.config_id for unit in self._held()}
-        if held:
-            self._epochs = store.epochs_of(list(held))
+        config_ids = {unit.config_id for unit in self._held()}
+        if config_ids:
+            self._epochs = store.epochs_of(list(config_ids))
             self._give_back_stopped()
 
     def _keep_leases(self) -> None:
-        held = self._held()
-        if held:
-            alive = store.keep_alive(held, lease_seconds=self.lease_seconds)
+        units = self._held()
+        if units:
+            alive = store.keep_alive(units, lease_seconds=self.lease_seconds)
             with self._changed:
-                self._lost |= ({unit.id for unit in held} - alive) & self._running.keys()
+                self._lost |= ({unit.id for unit in units} - alive) & self._running.keys()
 
 
 def run_scheduler(*, on_beat: Callable[[], None]) -> None:

@@ -66,10 +66,10 @@ _examples: BoundedCache[tuple[int, int], Example] = BoundedCache(MAX_EXAMPLES)
 def unit_context(unit: Unit) -> UnitContext:
     """Return the context of a unit, read from the database the first time."""
     key = unit.config_id, unit.addition
-    if (known := _contexts.get(key)) is not None:
+    if (cached_context := _contexts.get(key)) is not None:
         # Inserted again, so that the least recently used entry is evicted first.
-        _contexts.put(key, known)
-        return known
+        _contexts.put(key, cached_context)
+        return cached_context
     with account_scope(unit.account_id):
         config = Config.objects.select_related("experiment__plan__dataset_version").get(
             account_id=unit.account_id, id=unit.config_id
@@ -100,15 +100,15 @@ def unit_context(unit: Unit) -> UnitContext:
 
 def examples_of(unit: Unit) -> dict[int, Example]:
     """Return the examples of a unit by position; every config of an experiment uses the same ones."""
-    wanted = range(unit.from_pos, unit.to_pos)
-    known = {pos: _examples.get((unit.experiment_id, pos)) for pos in wanted}
-    found = {pos: example for pos, example in known.items() if example is not None}
-    missing = [pos for pos in wanted if pos not in found]
+    positions = range(unit.from_pos, unit.to_pos)
+    cached_examples = {pos: _examples.get((unit.experiment_id, pos)) for pos in positions}
+    examples = {pos: example for pos, example in cached_examples.items() if example is not None}
+    missing = [pos for pos in positions if pos not in examples]
     if missing:
         read = read_unit_examples(unit.account_id, unit.experiment_id, missing)
-        found |= read
+        examples |= read
         _remember(unit.experiment_id, read)
-    return found
+    return examples
 
 
 def read_unit_examples(account_id: int, experiment_id: int, positions: Sequence[int]) -> dict[int, Example]:

@@ -79,8 +79,8 @@ class PipelineAsker:
         """Return what a node answers: what is known already, or by asking it."""
         asking = AskedConfig(self.unit.account_id, str(node.kind), node.parameters, self.should_stop)
         if not node.reuse:
-            kept = self.kept.get(self.key(pos, sample, mode, node))
-            return StageAnswer(kept if kept is not None else produce(asking, fields))
+            stored_answer = self.kept.get(self.key(pos, sample, mode, node))
+            return StageAnswer(stored_answer if stored_answer is not None else produce(asking, fields))
         try:
             key = stages.digest_of(asking, node, fields, sample)
         except (UnknownField, CallFailed):
@@ -134,25 +134,29 @@ class PipelineRun:
         produced.attempt = self.attempt
         produced.isolated = self.isolated or None
         names = ("input_tokens", "output_tokens", "cost")
-        paid = {"n_asked": self.n_asked, "n_saved": self.n_saved, **{name: getattr(self.paid, name) for name in names}}
-        produced.stages = {**self.traces, "paid": paid}
+        totals = {
+            "n_asked": self.n_asked,
+            "n_saved": self.n_saved,
+            **{name: getattr(self.paid, name) for name in names},
+        }
+        produced.stages = {**self.traces, "paid": totals}
         return produced
 
     def _run(self) -> Produced:
         graph = self.asker.graph
         for node in graph.nodes:
-            given = self._given(node)
-            if given is not None:
-                source, value = given
+            simulation = self._given(node)
+            if simulation is not None:
+                source, value = simulation
                 if value is MISSING:
                     return self._failed(node, "bad_output", f"The example has nothing at {source!r}.")
                 self.outputs[node.name] = value if isinstance(value, Mapping) else {OUTPUT: value}
                 self.traces[INTEGRATED][node.name] = {"simulated": source}
                 continue
-            found = self._ask(node, self._fields(node, self.outputs), INTEGRATED)
-            if found.status != "ok":
-                return self._failed(node, str(found.error_type), str(found.error_message), found.status)
-            self.outputs[node.name] = found.output
+            result = self._ask(node, self._fields(node, self.outputs), INTEGRATED)
+            if result.status != "ok":
+                return self._failed(node, str(result.error_type), str(result.error_message), result.status)
+            self.outputs[node.name] = result.output
         answer = graph.answer_in(self.outputs)
         if answer is MISSING:
             return Produced("error", error_type="bad_output", error_message=f"Nothing lies at {graph.output!r}.")
@@ -165,9 +169,9 @@ class PipelineRun:
         """Return the source and the output of a simulated node; None for a node that is queried."""
         graph = self.asker.graph
         by_id = graph.simulated_by_id.get(str(self.example["id"]), {})
-        for given in (by_id, graph.simulated):
-            if node.name in given:
-                return "given", given[node.name]
+        for outputs in (by_id, graph.simulated):
+            if node.name in outputs:
+                return "given", outputs[node.name]
         if node.simulate_from is None:
             return None
         if node.simulate_from == EXPECTED:
@@ -176,24 +180,24 @@ class PipelineRun:
 
     def _fields(self, node: PipelineNode, outputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the templates of a node may name."""
-        known = {name: self.example.get(name) for name in ROOTS}
+        root_fields = {name: self.example.get(name) for name in ROOTS}
         read = {name: outputs[name] for name in node.reads if name in outputs}
-        return {**known, **read, **{name: _Lazy(value, known) for name, value in node.inputs.items()}}
+        return {**root_fields, **read, **{name: _Lazy(value, root_fields) for name, value in node.inputs.items()}}
 
     def _ask(self, node: PipelineNode, fields: dict[str, Any], mode: str) -> Produced:
         try:
             filled = {name: value.fill() if isinstance(value, _Lazy) else value for name, value in fields.items()}
         except UnknownField as exc:
             return Produced("error", error_type="bug", error_message=str(exc))
-        found = self.asker.ask(node, filled, self.pos, self.sample, mode)
-        is_asked = found.is_asked and found.stage_id not in self._stage_ids
-        self._book(found.produced, is_asked, mode)
-        self._note(node, found, is_asked, mode)
-        if found.stage_id is not None:
-            self._stage_ids.add(found.stage_id)
-        elif found.produced.status == "ok" and node in self.asker.keeps:
-            self.kept[self.asker.key(self.pos, self.sample, mode, node), self.pos] = found.produced
-        return found.produced
+        answer = self.asker.ask(node, filled, self.pos, self.sample, mode)
+        is_asked = answer.is_asked and answer.stage_id not in self._stage_ids
+        self._book(answer.produced, is_asked, mode)
+        self._note(node, answer, is_asked, mode)
+        if answer.stage_id is not None:
+            self._stage_ids.add(answer.stage_id)
+        elif answer.produced.status == "ok" and node in self.asker.keeps:
+            self.kept[self.asker.key(self.pos, self.sample, mode, node), self.pos] = answer.produced
+        return answer.produced
 
     def _book(self, produced: Produced, is_asked: bool, mode: str) -> None:
         self.attempt = max(self.attempt, produced.attempt)
@@ -224,9 +228,9 @@ class PipelineRun:
             if why is not None:
                 self.traces[ISOLATED][node.name] = {NOT_APPLICABLE: why}
                 continue
-            found = self._ask(node, self._fields(node, expected), ISOLATED)
-            if found.status == "ok":
-                self.isolated[node.name] = found.output
+            result = self._ask(node, self._fields(node, expected), ISOLATED)
+            if result.status == "ok":
+                self.isolated[node.name] = result.output
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,10 @@ class SampleKeeper:
         self.n_fresh = 0
         """How many samples of the last example were asked for here."""
         positions = range(unit.from_pos, unit.to_pos)
-        found = kept_answers(unit, [self._key(pos, sample) for pos in positions for sample in range(n_samples)])
-        self._kept = {key: Produced(**(kept.output or {})) for key, kept in found.items()}
+        stored_answers = kept_answers(
+            unit, [self._key(pos, sample) for pos in positions for sample in range(n_samples)]
+        )
+        self._kept = {key: Produced(**(answer.output or {})) for key, answer in stored_answers.items()}
 
     def _key(self, pos: int, sample: int) -> str:
         return kept_key(self.unit.id, pos, sample, SAMPLE, "")
@@ -70,10 +72,10 @@ def row_of_samples(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
 
     Where none has answered it is the error of the first.
     """
-    shown = next((row for row in rows if row["status"] == Output.Status.OK), rows[0])
+    primary_row = next((row for row in rows if row["status"] == Output.Status.OK), rows[0])
     return {
         "pos": pos,
-        **{name: shown.get(name) for name in ("status", "output", "error_type", "error_message")},
+        **{name: primary_row.get(name) for name in ("status", "output", "error_type", "error_message")},
         **{name: _total(row.get(name) for row in rows) for name in MEASURED},
         **{name: rows[0].get(name) for name in ("trace_id", "span_id")},
         "attempt": max(row.get("attempt") or 1 for row in rows),
@@ -91,14 +93,14 @@ def _stages(told: Sequence[Mapping[str, Any] | None]) -> Row | None:
     """Return what the samples of a pipeline tell of its nodes, and what they have paid together."""
     if _if_any(list(told)) is None:
         return None
-    paid = [(stages or {}).get("paid") or {} for stages in told]
-    return {"samples": list(told), "paid": {name: _total(bill.get(name) for bill in paid) for name in PAID}}
+    bills = [(stages or {}).get("paid") or {} for stages in told]
+    return {"samples": list(told), "paid": {name: _total(bill.get(name) for bill in bills) for name in PAID}}
 
 
 def _total(values: Iterator[Any]) -> Any:
     """Add up what is known; None where nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def sample_scores(
@@ -114,34 +116,34 @@ def sample_scores(
     """
     samples = output.get("samples")
     if not samples:
-        given = client_scores if isinstance(client_scores, Mapping) else None
-        return scores_of(metrics=metrics, output=output, client_scores=given, **facts)
-    sent = client_scores if isinstance(client_scores, Sequence) else [None] * len(samples)
+        scores = client_scores if isinstance(client_scores, Mapping) else None
+        return scores_of(metrics=metrics, output=output, client_scores=scores, **facts)
+    scores_by_sample = client_scores if isinstance(client_scores, Sequence) else [None] * len(samples)
     by_sample = [
-        scores_of(metrics=metrics, output={"pos": output["pos"], **sample}, client_scores=given, **facts)
-        for sample, given in zip(samples, sent, strict=True)
+        scores_of(metrics=metrics, output={"pos": output["pos"], **sample}, client_scores=scores, **facts)
+        for sample, scores in zip(samples, scores_by_sample, strict=True)
     ]
     return [mean_score(metric, output["pos"], rows) for metric, *rows in zip(metrics, *by_sample, strict=True)]
 
 
 def mean_score(metric: Metric, pos: int, rows: Sequence[Row]) -> Row:
     """Return the score of an example: the mean over the samples that have one, and an error where none has."""
-    there = [row for row in rows if row.get("value") is not None]
-    kept: Row = {
+    scored_rows = [row for row in rows if row.get("value") is not None]
+    details: Row = {
         "samples": [{name: row[name] for name in OF_SCORE if row.get(name) is not None} for row in rows],
-        "n_scored": len(there),
+        "n_scored": len(scored_rows),
         "judge_cost": _total(row.get("judge_cost") for row in rows),
     }
-    if not there:
+    if not scored_rows:
         # What failed may pass another time; what does not apply never will.
         first = next((row for row in rows if row["error_code"] != NOT_APPLICABLE), rows[0])
-        return failed_score(pos, metric, first["error_code"], first["error_message"]) | kept
-    values = [row["value"] for row in there]
-    return kept | {
+        return failed_score(pos, metric, first["error_code"], first["error_message"]) | details
+    values = [row["value"] for row in scored_rows]
+    return details | {
         "pos": pos,
         "metric": metric.name,
         "value": _mean(values),
-        "denominator": _mean([row["denominator"] for row in there]) if metric.kind.takes_denominator else None,
+        "denominator": _mean([row["denominator"] for row in scored_rows]) if metric.kind.takes_denominator else None,
         "within": statistics.variance(values) if len(values) > 1 else None,
     }
 

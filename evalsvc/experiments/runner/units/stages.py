@@ -127,8 +127,8 @@ def ask_once(
     """
     place, until = (unit.experiment_id, key), time.monotonic() + LONGEST_WAIT_SECONDS
     while True:
-        if (known := _desk.known(place)) is not None:
-            return _taken(unit, pos, known)
+        if (stage := _desk.known(place)) is not None:
+            return _taken(unit, pos, stage)
         flight = _desk.join(place)
         if flight is None:
             try:
@@ -147,22 +147,22 @@ def _asked(
     should_stop: Callable[[], bool],
     until: float,
 ) -> StageAnswer:
-    found = _wait_for(unit, place, pos, should_stop, until)
-    if found.output is not None:
-        _desk.remember(place, found)
-        return _taken(unit, pos, found)
+    stage = _wait_for(unit, place, pos, should_stop, until)
+    if stage.output is not None:
+        _desk.remember(place, stage)
+        return _taken(unit, pos, stage)
     try:
         produced = ask()
     except BaseException:
-        _give_up(unit, found)
+        _give_up(unit, stage)
         raise
     if produced.status != "ok" or produced.output is None:
-        _give_up(unit, found)
+        _give_up(unit, stage)
         return StageAnswer(produced)
     # The answer has been paid for: retry while the database is unavailable.
-    if persistently(lambda: _answer(unit, found, produced)):
-        _desk.remember(place, replace(found, output=produced.output, **_measured(produced)))
-    return StageAnswer(produced, True, found.id)
+    if persistently(lambda: _answer(unit, stage, produced)):
+        _desk.remember(place, replace(stage, output=produced.output, **_measured(produced)))
+    return StageAnswer(produced, True, stage.id)
 
 
 def _taken(unit: Unit, pos: int, found: HeldStage) -> StageAnswer:
@@ -180,11 +180,11 @@ def _wait_for(unit: Unit, place: Place, pos: int, should_stop: Callable[[], bool
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
-            found = take_stage(unit, key=place[1], pos=pos)
+            stage = take_stage(unit, key=place[1], pos=pos)
         finally:
             connections.close_all()
-        if found is not None and (found.output is not None or found.token == unit.token):
-            return found
+        if stage is not None and (stage.output is not None or stage.token == unit.token):
+            return stage
         _check_patience(until, should_stop)
         time.sleep(pause)
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
@@ -197,8 +197,8 @@ def _check_patience(until: float, should_stop: Callable[[], bool]) -> None:
 
 def _answer(unit: Unit, found: HeldStage, produced: Produced) -> bool:
     try:
-        measured = [getattr(produced, name) for name in MEASURED]
-        return answer_stage(unit, id=found.id, output=produced.output or {}, measured=measured)
+        usage = [getattr(produced, name) for name in MEASURED]
+        return answer_stage(unit, id=found.id, output=produced.output or {}, measured=usage)
     finally:
         connections.close_all()
 

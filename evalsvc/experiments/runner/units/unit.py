@@ -103,17 +103,17 @@ class UnitRunner:
     def _retry(self, context: UnitContext) -> None:
         """Request outputs again, or compute the missing scores; results of a lost lease are retained."""
         task, outputs = retry_task(self.unit), recorded_outputs(self.unit)
-        done = {pos for pos, output in outputs.items() if task.is_done(output)}
+        done_positions = {pos for pos, output in outputs.items() if task.is_done(output)}
         if task.what == Retry.What.SCORES:
             self._score_all(context, to_score(self.unit, task, outputs), failed_metrics(self.unit, task))
         elif context.kind == Config.Kind.PUSH:
             self._score_all(context, to_score(self.unit, task, outputs))
         else:
-            self._ask(context, done, {})
+            self._ask(context, done_positions, {})
 
     def _ask_all(self, context: UnitContext) -> None:
-        known = set(recorded_outputs(self.unit)) if self.unit.attempt > 1 else set()
-        self._ask(context, known, twin_outputs(self.unit, context))
+        recorded_positions = set(recorded_outputs(self.unit)) if self.unit.attempt > 1 else set()
+        self._ask(context, recorded_positions, twin_outputs(self.unit, context))
 
     def _ask(self, context: UnitContext, known: Collection[int], twins: Mapping[int, dict[str, Any]]) -> None:
         examples = examples_of(self.unit)
@@ -127,8 +127,8 @@ class UnitRunner:
                 return
             try:
                 twin = twins.get(pos)
-                asked = None if twin is not None else self._row(context, ask, keeper, examples[pos], pos)
-                self._keep(context, examples[pos], asked or row_of_twin(context.output_schema, pos, twin or {}))
+                row = None if twin is not None else self._row(context, ask, keeper, examples[pos], pos)
+                self._keep(context, examples[pos], row or row_of_twin(context.output_schema, pos, twin or {}))
             except Postponed as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
@@ -245,9 +245,9 @@ class UnitRunner:
 
     def _hand_over(self, close: str) -> Future[Recorded]:
         """Let the writer record what there is."""
-        written = self.writer.submit(Outcome(self.unit, self.outputs, self.scores, close))
+        future = self.writer.submit(Outcome(self.unit, self.outputs, self.scores, close))
         self.outputs, self.scores = [], []
-        return written
+        return future
 
     def _flush(self) -> None:
         """Record the results so far before the next query, and check whether the unit is still leased."""
@@ -261,13 +261,13 @@ def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, A
     row = {"pos": pos, **asdict(_held_to(schema, Produced(**twin)))}
     if not row["samples"]:
         return row
-    told = ("status", "output", "error_type", "error_message")
-    held = [_held_to(schema, Produced(**{name: sample.get(name) for name in told})) for sample in row["samples"]]
+    names = ("status", "output", "error_type", "error_message")
+    outputs = [_held_to(schema, Produced(**{name: sample.get(name) for name in names})) for sample in row["samples"]]
     row["samples"] = [
-        sample | {name: getattr(output, name) for name in told}
-        for sample, output in zip(row["samples"], held, strict=True)
+        sample | {name: getattr(output, name) for name in names}
+        for sample, output in zip(row["samples"], outputs, strict=True)
     ]
-    return row | {name: getattr(shown_sample(held), name) for name in told}
+    return row | {name: getattr(shown_sample(outputs), name) for name in names}
 
 
 def shown_sample(samples: Sequence[Produced]) -> Produced:

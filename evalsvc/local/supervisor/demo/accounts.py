@@ -37,5 +37,5 @@ def is_seeded(system_url: str, values: Mapping[str, str]) -> bool:
     names, emails = [name for name, _ in MEMBERS], [OPERATOR, *(email for _, email in MEMBERS)]
     publics = [values[name].removeprefix("ek_").partition(".")[0] for name in KEYS]
     with psycopg.connect(system_url, connect_timeout=10) as connection:
-        found = connection.execute(FOUND, [names, emails, publics]).fetchone()
-    return found == (len(names), len(emails), len(publics))
+        counts = connection.execute(FOUND, [names, emails, publics]).fetchone()
+    return counts == (len(names), len(emails), len(publics))

@@ -55,8 +55,8 @@ def site_of(host: str) -> str:
 
 def hosts_of(allowed: str, host: str) -> tuple[str, ...]:
     """Return the hosts to answer to: those of EVALSVC_ALLOWED_HOSTS, and the address that is listened at."""
-    named = [part.strip() for part in allowed.split(",") if part.strip()]
-    return tuple(unique([*named, f"[{host}]" if ":" in host else host]))
+    names = [part.strip() for part in allowed.split(",") if part.strip()]
+    return tuple(unique([*names, f"[{host}]" if ":" in host else host]))
 
 
 def unique(names: Iterable[str]) -> Iterable[str]:

@@ -18,9 +18,9 @@ PUBLIC_FILE = 0o644
 def system_roots() -> Path | None:
     """Return the file of authorities that OpenSSL's users read by default; None where there is none."""
     default = ssl.get_default_verify_paths()
-    named = (os.environ.get("SSL_CERT_FILE"), default.cafile, default.openssl_cafile, *SYSTEM_ROOTS)
-    found = (Path(path) for path in named if path and Path(path).is_file())
-    return next(found, None) or _certifi()
+    candidates = (os.environ.get("SSL_CERT_FILE"), default.cafile, default.openssl_cafile, *SYSTEM_ROOTS)
+    existing = (Path(path) for path in candidates if path and Path(path).is_file())
+    return next(existing, None) or _certifi()
 
 
 def _certifi() -> Path | None:
@@ -33,11 +33,15 @@ def _certifi() -> Path | None:
 
 def write_bundle(bundle: Path, root: Path) -> Path:
     """Write the bundle for SSL_CERT_FILE: with Caddy's certificate alone, pip would trust no other server."""
-    own = root.read_text(encoding="ascii").strip()
+    ca_certificate = root.read_text(encoding="ascii").strip()
     system = system_roots()
     # SSL_CERT_FILE might point to the bundle of an earlier start.
-    theirs = "" if system is None else system.read_text(encoding="utf-8", errors="replace").replace(own, "").rstrip()
+    theirs = (
+        ""
+        if system is None
+        else system.read_text(encoding="utf-8", errors="replace").replace(ca_certificate, "").rstrip()
+    )
     draft = bundle.with_name(f".{bundle.name}.draft")
-    draft.write_text(f"{theirs}\n{own}\n".lstrip(), encoding="utf-8")
+    draft.write_text(f"{theirs}\n{ca_certificate}\n".lstrip(), encoding="utf-8")
     draft.chmod(PUBLIC_FILE)
     return draft.replace(bundle)

@@ -49,9 +49,11 @@ class Command(ServiceCommand):
         Account(name=options["name"]).full_clean(exclude=["id"])
         account = create_account(name=options["name"])
         if email := options["operator"]:
-            user, drawn = _operator(email, options["password_file"])
+            user, generated_password = _operator(email, options["password_file"])
             add_member(account=account, user=user, role=Member.Role.ADMIN)
-            printed |= {"EVALSVC_ADMIN_USER": user.email} | ({"EVALSVC_ADMIN_PASSWORD": drawn} if drawn else {})
+            printed |= {"EVALSVC_ADMIN_USER": user.email} | (
+                {"EVALSVC_ADMIN_PASSWORD": generated_password} if generated_password else {}
+            )
         if not options["no_key"]:
             _, text = issue_key(account=account, name="first")
             printed["EVALSVC_API_KEY"] = str(text)
@@ -60,12 +62,12 @@ class Command(ServiceCommand):
 
 def _operator(email: str, file: Path | None) -> tuple[User, str]:
     """Return the new operator, and the password if it was drawn here."""
-    drawn = "" if file else secrets.token_urlsafe(15)
+    generated_password = "" if file else secrets.token_urlsafe(15)
     user = User(email=email.lower())
     try:
-        password = drawn or (file.read_text(encoding="utf-8").strip() if file else "")
+        password = generated_password or (file.read_text(encoding="utf-8").strip() if file else "")
     except OSError as exc:
         raise CommandError(f"{file} cannot be read: {exc.strerror}.") from None
     user.full_clean(exclude=["password"])
     validate_password(password, user)
-    return User.objects.create_superuser(email, password), drawn
+    return User.objects.create_superuser(email, password), generated_password

@@ -76,11 +76,11 @@ class Command(ServiceCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Show what would be deleted, confirm, delete, and rewrite the files."""
-        said = options["account"]
-        if (said is None) != options["scrub"]:
+        name_or_id = options["account"]
+        if (name_or_id is None) != options["scrub"]:
             raise CommandError("Say which account to delete, or only --scrub.")
-        if said is not None:
-            self._delete(said, options)
+        if name_or_id is not None:
+            self._delete(name_or_id, options)
         if not options["no_scrub"]:
             self._scrub()
 
@@ -93,32 +93,32 @@ class Command(ServiceCommand):
         if not options["yes"]:
             self._show(account_id, said if account is None else f"{account.name!r} ({account_id})")
             self._ask(said if account is None else account.name)
-        gone = self._deleted(account, account_id, options["grace"])
-        for what, n in gone.items():
+        counts = self._deleted(account, account_id, options["grace"])
+        for what, n in counts.items():
             if n:
                 self.stdout.write(f"{n} {WORDS.get(what, what)}")
         self.stdout.write(f"Account {account_id} is gone. {STAYS}")
 
     def _deleted(self, account: Account | None, account_id: int, grace_seconds: float) -> Counter[str]:
-        told = Progress(self)
+        progress = Progress(self)
         try:
             if account is None:
-                return delete_remains(account_id, tell=told.tell)
-            return delete_account(account, actor="operator", tell=told.tell, grace_seconds=grace_seconds)
+                return delete_remains(account_id, tell=progress.tell)
+            return delete_account(account, actor="operator", tell=progress.tell, grace_seconds=grace_seconds)
         except RedisError as exc:
             raise CommandError(NO_REDIS.format(type(exc).__name__)) from None
         finally:
-            told.end()
+            progress.end()
 
     def _scrub(self) -> None:
-        told = Progress(self)
-        done = scrub(tell=told.tell)
-        told.end()
-        self.stdout.write(f"{done.tables} tables and Redis' append-only file are written anew. Still holding it are:")
+        progress = Progress(self)
+        result = scrub(tell=progress.tell)
+        progress.end()
+        self.stdout.write(f"{result.tables} tables and Redis' append-only file are written anew. Still holding it are:")
         for line in what_stays(timezone.now()):
             self.stdout.write(line)
-        if not done.is_whole:
-            raise CommandError(LEFT.format("; ".join([*done.left, done.aof] if done.aof else done.left)))
+        if not result.is_whole:
+            raise CommandError(LEFT.format("; ".join([*result.left, result.aof] if result.aof else result.left)))
 
     def _show(self, account_id: int, name: str) -> None:
         self.stdout.write(f"Of account {name} would be deleted:")
@@ -137,14 +137,16 @@ class Command(ServiceCommand):
 def find(said: str) -> Account:
     """Return the account of that name or id."""
     accounts = Account.objects.using(SYSTEM)
-    found = list(accounts.filter(name=said))
+    matches = list(accounts.filter(name=said))
     if said.isdecimal() and int(said) < 2**63:
-        found += [account for account in accounts.filter(pk=int(said)) if account not in found]
-    if len(found) > 1:
-        raise CommandError(f"{said} is the name of account {found[0].pk} and the id of {found[1].name!r}: rename one.")
-    if not found:
+        matches += [account for account in accounts.filter(pk=int(said)) if account not in matches]
+    if len(matches) > 1:
+        raise CommandError(
+            f"{said} is the name of account {matches[0].pk} and the id of {matches[1].name!r}: rename one."
+        )
+    if not matches:
         raise CommandError(f"There is no account {said!r}; the admin's list of accounts shows names and ids.")
-    return found[0]
+    return matches[0]
 
 
 def _id_of_gone(said: str) -> int:

@@ -34,15 +34,15 @@ class Command(ServiceCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import the account and print what was imported and what remains to be done."""
-        told = _Progress(self)
+        progress = _Progress(self)
         try:
-            arrived = bring_in(options["file"], name=options["name"], tell=told.tell)
+            arrived = bring_in(options["file"], name=options["name"], tell=progress.tell)
         except ImportRefused as exc:
             raise CommandError(str(exc)) from None
         except Problem as exc:
             raise CommandError(f"{exc.detail} Nothing was written.") from None
         finally:
-            told.end()
+            progress.end()
         for table, n in arrived.counts.items():
             if n and table != "accounts_account":
                 self.stdout.write(f"{n:>12} {SAID.get(table, table)}")
@@ -63,7 +63,7 @@ class Command(ServiceCommand):
 
 def remarks(arrived: Arrived) -> Iterator[str]:
     """Yield what did not come along, or is at rest, and what to do about it."""
-    needs = {what: [plain(value) for value in found] for what, found in arrived.needs.items()}
+    needs = {what: [plain(value) for value in values] for what, values in arrived.needs.items()}
     yield "Keys of the old server do not work here. Make new ones; the first is below."
     if names := needs.get("connections"):
         yield f"Connections without their key, switched off: {', '.join(names)}. Send `key` and `is_enabled` to each."

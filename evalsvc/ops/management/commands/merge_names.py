@@ -34,12 +34,12 @@ class Command(ServiceCommand):
 
     def _look_at(self, account: Account, *, merge: bool) -> int:
         with account_scope(account.pk):
-            found = list(find_look_alikes(account))
-        for alike in found:
+            look_alikes = list(find_look_alikes(account))
+        for alike in look_alikes:
             self._tell(account, alike)
             if merge:
                 self._merge(account, alike)
-        return len(found)
+        return len(look_alikes)
 
     def _tell(self, account: Account, alike: LookAlikes) -> None:
         names = ", ".join(f"{row.name!a} ({row.pk})" for row in alike.rows)
@@ -49,13 +49,13 @@ class Command(ServiceCommand):
         if alike.kind != "projects":
             self.stdout.write("  not merged: rename or delete all but one")
             return
-        kept, *others = alike.rows
+        target, *others = alike.rows
         try:
-            n = merge_projects(account, kept, tuple(others))
+            n = merge_projects(account, target, tuple(others))
         except NotMerged as exc:
             self.stdout.write(f"  not merged: {exc}")
             return
-        self.stdout.write(f"  merged into {kept.pk}: {n} rows moved")
+        self.stdout.write(f"  merged into {target.pk}: {n} rows moved")
 
 
 def _of(rows: Any, account_id: int | None) -> list[Account]:

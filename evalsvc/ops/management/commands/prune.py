@@ -20,10 +20,10 @@ class Command(ServiceCommand):
         """Prune and print the number of deleted rows."""
         for name, n in sweep.prune_uncaptured().items():
             self.stdout.write(f"{n} {name.replace('_', ' ')} deleted")
-        taken = retention.retain(seconds=None)
+        result = retention.retain(seconds=None)
         self.stdout.write(
-            f"{taken.requests} requests and {taken.scores} scores past their retention deleted,"
-            f" {taken.partitions} partitions dropped"
+            f"{result.requests} requests and {result.scores} scores past their retention deleted,"
+            f" {result.partitions} partitions dropped"
         )
-        if not taken.done:
+        if not result.done:
             raise CommandError("A partition is in use for too long to be dropped: run this again.")

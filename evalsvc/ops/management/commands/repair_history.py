@@ -24,7 +24,9 @@ class Command(ServiceCommand):
         connection = connections[SYSTEM]
         fill(connection)
         fill_trials(connection)
-        done = repair(connection)
-        for account_id in done.accounts:
+        result = repair(connection)
+        for account_id in result.accounts:
             forget_caches(account_id)
-        self.stdout.write(f"{done.n_gone} scores counted a second time are gone, {done.n_moved} have their own id now.")
+        self.stdout.write(
+            f"{result.n_gone} scores counted a second time are gone, {result.n_moved} have their own id now."
+        )

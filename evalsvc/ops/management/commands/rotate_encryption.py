@@ -21,10 +21,10 @@ class Command(ServiceCommand):
         n, unreadable = reencrypt_secrets()
         n_factors, people = reencrypt_factors()
         self.stdout.write(f"{n + n_factors} secrets encrypted with the newest key")
-        lost: list[tuple[str, Sequence[object]]] = [
+        failures: list[tuple[str, Sequence[object]]] = [
             ("connections or webhooks", unreadable),
             ("users, whose second factors they are", people),
         ]
-        told = [f"{whose}: {', '.join(map(str, ids))}" for whose, ids in lost if ids]
-        if told:
-            raise CommandError(f"No key of ENCRYPTION_KEYS opens the secrets of these {'; of these '.join(told)}")
+        lines = [f"{whose}: {', '.join(map(str, ids))}" for whose, ids in failures if ids]
+        if lines:
+            raise CommandError(f"No key of ENCRYPTION_KEYS opens the secrets of these {'; of these '.join(lines)}")

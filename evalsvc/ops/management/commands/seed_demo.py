@@ -45,8 +45,8 @@ def demo_file() -> Path:
 
 def read_or_draw(path: Path) -> dict[str, str]:
     """Return the stored values, generated at the first call; the file is readable by its owner only."""
-    if kept := kept_values(path):
-        return kept
+    if stored_values := kept_values(path):
+        return stored_values
     values = {
         "EVALSVC_API_KEY": str(new_key_text()),
         "EVALSVC_API_KEY_B": str(new_key_text()),

@@ -15,5 +15,5 @@ class Command(ServiceCommand):
     def handle(self, *args: object, **options: object) -> None:
         """Sweep and print the number of requeued lanes."""
         refs = sweep.sweep()
-        told = enqueue_again(refs)
-        self.stdout.write(f"{len(refs)} lanes without an answer, {len(refs) if told else 0} enqueued")
+        is_queued = enqueue_again(refs)
+        self.stdout.write(f"{len(refs)} lanes without an answer, {len(refs) if is_queued else 0} enqueued")

@@ -34,6 +34,6 @@ class Command(ServiceCommand):
         account = find(options["account"])
         with role_scope(SYSTEM):
             is_new = switch_account(account=account, is_on=is_on, reason=reason, actor="operator")
-        told = "Its work goes on." if is_on else "Its keys get 403 account_off. What workers have begun, they finish."
+        effect = "Its work goes on." if is_on else "Its keys get 403 account_off. What workers have begun, they finish."
         state = f"{'now' if is_new else 'already'} {options['to']}"
-        self.stdout.write(f"Account {account.name!r} ({account.pk}) is {state}. {told}")
+        self.stdout.write(f"Account {account.name!r} ({account.pk}) is {state}. {effect}")

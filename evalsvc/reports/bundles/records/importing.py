@@ -71,14 +71,14 @@ def insert_records(*, account: Account, plan: ExperimentPlan, read: RecordReader
 
 def _made(kind: RecordKind, batch: Sequence[tuple[int, Any]], make: Callable[[Any], Fields]) -> list[Any]:
     """Return rows of a batch, not saved; a line that cannot be made is refused by its number."""
-    made = []
+    instances = []
     for number, row in batch:
         try:
             values = {column.attname: getattr(row, str(column.column)) for column in kind.columns}
-            made.append(kind.model(**values, **make(row)))
+            instances.append(kind.model(**values, **make(row)))
         except WRONG as exc:
             raise refuse(f"{kind.file}, line {number}: {exc!r:.200}.") from None
-    return made
+    return instances
 
 
 def _insert_reviews(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[int, Any]]) -> None:
@@ -87,7 +87,7 @@ def _insert_reviews(places: RecordPlaces, kind: RecordKind, batch: Sequence[tupl
         questions_of(criteria)
         if (row.kind == Review.Kind.PAIR) is bool(criteria) or row.kind not in (Review.Kind.PAIR, Review.Kind.OUTPUT):
             raise ValueError("neither a review of outputs nor one of pairs")
-        source = {name: {**asked, "experiment_id": places.plan.pk} for name, asked in row.source.items()}
+        source = {name: {**selection, "experiment_id": places.plan.pk} for name, selection in row.source.items()}
         return {
             "account": places.account,
             "criteria": criteria,
@@ -123,9 +123,9 @@ def _insert_items(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[
 
 
 def _insert_answers(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[int, Any]]) -> None:
-    asked = [review for number, review in places.reviews.items() if number in {row.review for _, row in batch}]
-    found = ReviewItem.objects.filter(review__in=asked, position__in={row.item for _, row in batch})
-    items = {(review, position): id for review, position, id in found.values_list("review_id", "position", "pk")}
+    reviews = [review for number, review in places.reviews.items() if number in {row.review for _, row in batch}]
+    review_items = ReviewItem.objects.filter(review__in=reviews, position__in={row.item for _, row in batch})
+    items = {(review, position): id for review, position, id in review_items.values_list("review_id", "position", "pk")}
 
     def make(row: Any) -> Fields:
         review, questions = places.reviews[row.review], places.questions[row.review]
@@ -209,8 +209,8 @@ def _insert_judged(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple
         sources = _judged_before(places, rows)
     except WRONG as exc:
         raise refuse(f"{kind.file}, line {batch[0][0]} and after it: {exc!r:.200}.") from None
-    asked = ExperimentItem.objects.filter(experiment_id=places.plan.pk, pos__in={row.pos for row in rows})
-    examples = dict(asked.values_list("pos", "example_id"))
+    items = ExperimentItem.objects.filter(experiment_id=places.plan.pk, pos__in={row.pos for row in rows})
+    examples = dict(items.values_list("pos", "example_id"))
 
     def make(row: Any) -> Fields:
         if row.state != Judgement.State.DONE:
@@ -232,13 +232,13 @@ def _insert_judged(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple
 
 def _judged_before(places: RecordPlaces, rows: Sequence[Any]) -> dict[tuple[int, ...], int]:
     """Return the ids of judgements that others were taken over from, by what the bundle calls them."""
-    wanted = [row.reused_from for row in rows if row.reused_from]
-    numbers = {places.comparisons[reference[0]].pk: reference[0] for reference in wanted}
+    references = [row.reused_from for row in rows if row.reused_from]
+    numbers = {places.comparisons[reference[0]].pk: reference[0] for reference in references}
     arrivals = {id: arrival for arrival, id in places.configs.items()}
-    found = Judgement.objects.filter(comparison_id__in=numbers, pos__in={reference[3] for reference in wanted})
+    judgements = Judgement.objects.filter(comparison_id__in=numbers, pos__in={reference[3] for reference in references})
     return {
         (numbers[row.comparison_id], arrivals[row.first_id], arrivals[row.second_id], row.pos): row.pk
-        for row in found.only("comparison_id", "first_id", "second_id", "pos")
+        for row in judgements.only("comparison_id", "first_id", "second_id", "pos")
     }
 
 
@@ -271,8 +271,8 @@ def _gated(places: RecordPlaces, side: Mapping[str, Any] | None, arrival: int | 
 
 def _count_reviews(places: RecordPlaces) -> None:
     for review in places.reviews.values():
-        counted = ReviewAnswer.objects.filter(review=review).values("item_id").annotate(n=Count("pk"))
-        items = [ReviewItem(pk=row["item_id"], n_answered=row["n"]) for row in counted]
+        counts = ReviewAnswer.objects.filter(review=review).values("item_id").annotate(n=Count("pk"))
+        items = [ReviewItem(pk=row["item_id"], n_answered=row["n"]) for row in counts]
         ReviewItem.objects.bulk_update(items, ["n_answered"], batch_size=ROWS_AT_ONCE)
         rows = ReviewItem.objects.filter(review=review)
         Review.objects.filter(pk=review.pk).update(n_items=rows.count())

@@ -61,8 +61,8 @@ def _reviews(plan: ExperimentPlan) -> QuerySet[Review]:
 
 def _ended_reviews(plan: ExperimentPlan) -> QuerySet[Review]:
     """Those that are closed, and those in which nothing is left to answer."""
-    left = ReviewItem.objects.filter(review=OuterRef("pk"), n_answered__lt=OuterRef("n_answers"))
-    return _reviews(plan).filter(~Q(closed_at=None) | ~Exists(left)).order_by("created_at", "pk")
+    unanswered = ReviewItem.objects.filter(review=OuterRef("pk"), n_answered__lt=OuterRef("n_answers"))
+    return _reviews(plan).filter(~Q(closed_at=None) | ~Exists(unanswered)).order_by("created_at", "pk")
 
 
 def left_out_of(names: RecordNames) -> list[LeftOut]:
@@ -72,7 +72,7 @@ def left_out_of(names: RecordNames) -> list[LeftOut]:
     gates = Gate.objects.filter(account_id=account, baseline_experiment_id=plan.pk).exclude(experiment_id=plan.pk)
     answers = ReviewAnswer.objects.filter(review__in=list(names.reviews), said__isnull=False)
     previous = comparisons.filter(pk__in=list(names.comparisons), previous__isnull=False)
-    found = [
+    omissions = [
         ("comparisons", comparisons.count() - len(names.comparisons), "They are still being judged."),
         ("reviews", _reviews(plan).count() - len(names.reviews), "They are still open."),
         ("names of people", answers.values("reviewer").distinct().count(), "Everybody is called by a number."),
@@ -84,15 +84,15 @@ def left_out_of(names: RecordNames) -> list[LeftOut]:
             "Judgements were taken over from them, and are here.",
         ),
     ]
-    return [LeftOut(what=what, n=n, why=why) for what, n, why in found if n]
+    return [LeftOut(what=what, n=n, why=why) for what, n, why in omissions if n]
 
 
 def record_lines(kind: RecordKind, names: RecordNames) -> Iterator[bytes]:
     """Yield the lines of a file of records, some at a time."""
     rows = _ROWS[kind](names).iterator(ROWS_AT_ONCE)
     while batch := [row for row, _ in zip(rows, range(ROWS_AT_ONCE), strict=False)]:
-        told = _TOLD[kind](names, batch)
-        yield b"".join(dumps(kind.values_of(row) | extra) + b"\n" for row, extra in zip(batch, told, strict=True))
+        extras = _TOLD[kind](names, batch)
+        yield b"".join(dumps(kind.values_of(row) | extra) + b"\n" for row, extra in zip(batch, extras, strict=True))
 
 
 def _judgements(names: RecordNames) -> QuerySet[Judgement]:
@@ -126,16 +126,16 @@ def _told_comparisons(names: RecordNames, rows: Sequence[OutputComparison]) -> l
 
 
 def _judge(names: RecordNames, judge: Mapping[str, Any]) -> Row:
-    told = dict(judge)
-    if "review" in told:
-        told["review"] = next((i for id, i in names.reviews.items() if str(id) == judge["review"]), None)
-    if told.get("name"):
+    exported = dict(judge)
+    if "review" in exported:
+        exported["review"] = next((i for id, i in names.reviews.items() if str(id) == judge["review"]), None)
+    if exported.get("name"):
         # The names of the caller's own numbers start with the id of the experiment.
-        told["name"] = str(told["name"]).removeprefix(str(names.plan.pk))
-    if "asks" in told:
+        exported["name"] = str(exported["name"]).removeprefix(str(names.plan.pk))
+    if "asks" in exported:
         # The address of a connection is confidential.
-        told["asks"] = ["", *judge["asks"][1:]]
-    return told
+        exported["asks"] = ["", *judge["asks"][1:]]
+    return exported
 
 
 def _told_judgements(names: RecordNames, rows: Sequence[Judgement]) -> list[Row]:
@@ -145,12 +145,12 @@ def _told_judgements(names: RecordNames, rows: Sequence[Judgement]) -> list[Row]
     def place(row: Judgement) -> list[int]:
         return [names.comparisons[row.comparison_id], *(names.arrivals[id] for id in (row.first_id, row.second_id))]
 
-    told = []
+    exported = []
     for row in rows:
         comparison, first, second = place(row)
         source = sources.get(row.reused_from or 0)
         reused = [] if source is None else [*place(source), source.pos]
-        told.append(
+        exported.append(
             {
                 "comparison": comparison,
                 "first": first,
@@ -158,14 +158,14 @@ def _told_judgements(names: RecordNames, rows: Sequence[Judgement]) -> list[Row]
                 "reused_from": None if row.reused_from is None else reused,
             }
         )
-    return told
+    return exported
 
 
 def _told_reviews(names: RecordNames, rows: Sequence[Review]) -> list[Row]:
     return [
         {
             "criteria": [{**criterion, "id": None} for criterion in row.criteria],
-            "source": {kind: _source(names, asked) for kind, asked in row.source.items()},
+            "source": {kind: _source(names, selection) for kind, selection in row.source.items()},
             "sample": row.sample,
         }
         for row in rows
@@ -175,8 +175,12 @@ def _told_reviews(names: RecordNames, rows: Sequence[Review]) -> list[Row]:
 def _source(names: RecordNames, asked: Mapping[str, Any]) -> Row:
     ids = {str(id): name for id, name in names.config_names.items()}
     configs = asked.get("configs")
-    told = {"experiment_id": None}
-    return {**asked, **told, **({"configs": [ids.get(str(config), config) for config in configs]} if configs else {})}
+    overrides = {"experiment_id": None}
+    return {
+        **asked,
+        **overrides,
+        **({"configs": [ids.get(str(config), config) for config in configs]} if configs else {}),
+    }
 
 
 def _told_items(names: RecordNames, rows: Sequence[ReviewItem]) -> list[Row]:
@@ -192,10 +196,10 @@ def _told_items(names: RecordNames, rows: Sequence[ReviewItem]) -> list[Row]:
 
 def _told_answers(names: RecordNames, rows: Sequence[ReviewAnswer]) -> list[Row]:
     reviews = {row.pk: row for row in Review.objects.filter(pk__in={row.review_id for row in rows})}
-    told = []
+    exported = []
     for row in rows:
         numbers = {str(criterion["id"]): str(i) for i, criterion in enumerate(reviews[row.review_id].criteria)}
-        told.append(
+        exported.append(
             {
                 "review": names.reviews[row.review_id],
                 "item": row.item.position,
@@ -207,7 +211,7 @@ def _told_answers(names: RecordNames, rows: Sequence[ReviewAnswer]) -> list[Row]
                 ],
             }
         )
-    return told
+    return exported
 
 
 def _renamed(said: Mapping[str, Any], numbers: Mapping[str, str]) -> Row:
@@ -232,8 +236,8 @@ def _gated(names: RecordNames, side: Mapping[str, Any] | None) -> Row | None:
     if side is None:
         return None
     # What is here gets its ids from the copy; what is not has none.
-    known = {"experiment_id": "", "config_id": "", "dataset_id": ""}
-    return {**side, **known, **({"dataset_version": 0} if _is_own(names, side) else {})}
+    blank_ids = {"experiment_id": "", "config_id": "", "dataset_id": ""}
+    return {**side, **blank_ids, **({"dataset_version": 0} if _is_own(names, side) else {})}
 
 
 def _is_own(names: RecordNames, side: Mapping[str, Any]) -> bool:

@@ -144,23 +144,24 @@ def live_board_of(
     """Build the board by a metric, by default the primary one."""
     view, references = live_view(plan, ever), references_of(plan)
     metrics = {row["name"]: row for row in plan.metrics}
-    chosen: str = metric if metric is not None and metric in metrics else plan.primary_metric
-    reference = reference_line(references.get(chosen))
-    limits = Metric.from_json(metrics[chosen]).value_range
-    axis = strip_axis([headline(config["metrics"][chosen]) for config in view["configs"]], limits)
+    board_metric: str = metric if metric is not None and metric in metrics else plan.primary_metric
+    reference = reference_line(references.get(board_metric))
+    limits = Metric.from_json(metrics[board_metric]).value_range
+    axis = strip_axis([headline(config["metrics"][board_metric]) for config in view["configs"]], limits)
     names = {config["id"]: config["name"] for config in view["configs"]}
     ahead = _ahead(view, plan.primary_metric)
     rows = [
-        _row(plan, config, i, chosen, axis, names, view["leader"], ahead) for i, config in enumerate(view["configs"])
+        _row(plan, config, i, board_metric, axis, names, view["leader"], ahead)
+        for i, config in enumerate(view["configs"])
     ]
-    order, by_primary = board_order_of(plan, view, chosen, sort), f" by {plan.primary_metric}"
+    order, by_primary = board_order_of(plan, view, board_metric, sort), f" by {plan.primary_metric}"
     return LiveBoard(
         leads=leads(view["leader_settled"], plan.state, is_level=len(ahead) > 1)
-        + ("" if chosen == plan.primary_metric else by_primary),
+        + ("" if board_metric == plan.primary_metric else by_primary),
         is_settled=view["leader_settled"] is True,
         head=view["experiment"],
-        metric=chosen,
-        metric_note=metric_words(metrics[chosen], references.get(chosen)),
+        metric=board_metric,
+        metric_note=metric_words(metrics[board_metric], references.get(board_metric)),
         difference_note=difference_words_of(plan, metrics[plan.primary_metric]),
         metrics=[plan.primary_metric, *(name for name in metrics if name != plan.primary_metric)],
         rows=sorted(rows, key=lambda row: order[row.id]),
@@ -176,14 +177,14 @@ def live_board_of(
 def _ahead(view: Mapping[str, Any], primary: str) -> Sequence[str]:
     """Return the ids of who leads, and of those in the race that are level with it."""
     racing = {config["id"]: config["metrics"][primary] for config in view["configs"] if is_racing(config)}
-    reached = {id: (shown["value"], shown["n"]) for id, shown in racing.items()}
-    return level_with(view["leader"], reached) if view["leader"] in reached else []
+    results = {id: (estimate["value"], estimate["n"]) for id, estimate in racing.items()}
+    return level_with(view["leader"], results) if view["leader"] in results else []
 
 
 def difference_words_of(plan: ExperimentPlan, primary: Mapping[str, Any]) -> str:
     """Return what differences are of, whatever metric the board shows, from whom, and which way is the better one."""
-    turned = "" if primary["higher_is_better"] else "; above 0 is better, though lower values are"
-    return f"in {plan.primary_metric}, from {plan.baseline or 'the leader'}{turned}"
+    note = "" if primary["higher_is_better"] else "; above 0 is better, though lower values are"
+    return f"in {plan.primary_metric}, from {plan.baseline or 'the leader'}{note}"
 
 
 SORTS = {
@@ -236,7 +237,7 @@ def _row(
     leader: str | None,
     ahead: Container[str],
 ) -> LiveRow:
-    shown = config["metrics"][metric]
+    estimate = config["metrics"][metric]
     style = place % MAX_SERIES
     versus, asides = versus_words(config["versus_leader"], names)
     return LiveRow(
@@ -254,10 +255,10 @@ def _row(
         n_reused=config["n_reused"],
         cost=number(config["cost"]) if config["cost"] else "",
         parent=names.get(config["parent_id"], "a deleted config") if config["parent_id"] else "",
-        seen=seen_words(shown, shown["seen_before_design"]),
-        strip=strip_of(axis, headline(shown), style, config["name"]),
-        shown=cell_of(metric, shown),
-        counted=f"n {shown['n']}" if shown["n"] not in (0, config["n_done"]) else "",
+        seen=seen_words(estimate, estimate["seen_before_design"]),
+        strip=strip_of(axis, headline(estimate), style, config["name"]),
+        shown=cell_of(metric, estimate),
+        counted=f"n {estimate['n']}" if estimate["n"] not in (0, config["n_done"]) else "",
         others=[cell_of(name, metric_view) for name, metric_view in config["metrics"].items() if name != metric],
         word=short_words(config["versus_leader"]),
         versus=versus,
@@ -272,14 +273,14 @@ def short_words(found: Mapping[str, Any] | None) -> str:
     """Return the verdict with the size of the difference, short enough for a row."""
     if found is None or found["delta"] is None:
         return ""
-    shown = found["mean"] or found
-    return f"{found['word'] or NO_VERDICT} {number(shown['delta'], signed=True)}"
+    estimate = found["mean"] or found
+    return f"{found['word'] or NO_VERDICT} {number(estimate['delta'], signed=True)}"
 
 
 def cell_of(name: str, view: Mapping[str, Any]) -> MetricCell:
     """Write one metric of one config in words."""
-    shown = headline(view)
-    lower, value, upper = shown["lower"], shown["value"], shown["upper"]
+    estimate = headline(view)
+    lower, value, upper = estimate["lower"], estimate["value"], estimate["upper"]
     has_ends = None not in (lower, value, upper)
     return MetricCell(
         name=name,
@@ -288,6 +289,6 @@ def cell_of(name: str, view: Mapping[str, Any]) -> MetricCell:
         covers=covers_words(view) if has_ends else "",
         this_set=set_words(view),
         quantiles=quantile_words(view),
-        note=note_words(view, shown),
+        note=note_words(view, estimate),
         point=(lower, value, upper),
     )

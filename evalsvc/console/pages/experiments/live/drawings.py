@@ -30,15 +30,15 @@ MOST_CHARTS = 32
 
 def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config]) -> SafeString | None:
     """Draw the metric of the board at the shard ends, the leader with its intervals; None before the first look."""
-    found = tuple(
+    results = tuple(
         result for result in looks_of(plan, configs) if result.metric == board.metric and result.value is not None
     )
-    if not found:
+    if not results:
         return None
-    seen = {str(result.config_id) for result in found}
+    config_ids = {str(result.config_id) for result in results}
     # In order of creation, whichever config leads at the moment; the leader last, on top of the others.
-    rows = sorted((row for row in board.rows if row.id in seen), key=lambda row: (row.is_leader, int(row.id)))
-    asked = _LooksAsked(
+    rows = sorted((row for row in board.rows if row.id in config_ids), key=lambda row: (row.is_leader, int(row.id)))
+    spec = _LooksAsked(
         board.metric,
         tuple((int(row.id), row.name, row.style, row.is_leader) for row in rows),
         tuple(plan.shard_ends),
@@ -47,7 +47,7 @@ def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config
         board.reference,
         board.axis.placed.axis.limits,
     )
-    return _looks_chart(asked, found)
+    return _looks_chart(spec, results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +113,13 @@ def front_of(plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config]) -> 
     if not view["front"]:
         return None
     rows = {row.id: row for row in board.rows}
-    found = sorted(
+    configs = sorted(
         (config for config in view["configs"] if config["id"] in rows), key=lambda config: not config["on_front"]
     )
     return FrontTable(
         metrics=[_title(metric) for metric in view["metrics"]],
-        rows=[_row(config, names, rows[config["id"]]) for config in found],
-        chart=_plane(plan, found, view["metrics"], rows),
+        rows=[_row(config, names, rows[config["id"]]) for config in configs],
+        chart=_plane(plan, configs, view["metrics"], rows),
         note=_note(view),
     )
 

@@ -41,7 +41,7 @@ class _Known(NamedTuple):
 
 
 def _row(board: LiveBoard, row: LiveRow, experiment_id: int, may_edit: bool) -> SafeString:
-    known = _Known(
+    head = _Known(
         experiment_id,
         row.id,
         row.name,
@@ -56,7 +56,7 @@ def _row(board: LiveBoard, row: LiveRow, experiment_id: int, may_edit: bool) -> 
     )
     return element(
         "tr",
-        _beginning(known),
+        _beginning(head),
         _answered(row),
         element("td", row.strip or _quiet("no score yet"), class_="strips", data_title=""),
         element("td", *_value(row), data_title=board.metric),
@@ -110,16 +110,16 @@ def _answered(row: LiveRow) -> SafeString:
 
 
 def _value(row: LiveRow) -> list[Part]:
-    shown = row.shown
-    facts = [shown.this_set, *shown.quantiles]
+    main_cell = row.shown
+    facts = [main_cell.this_set, *main_cell.quantiles]
     return [
-        element("span", element("strong", shown.value), f" {shown.interval}", class_="together"),
+        element("span", element("strong", main_cell.value), f" {main_cell.interval}", class_="together"),
         _facts(row.counted),
         element(
             "details",
-            element("summary", shown.covers or "more", id=f"more-{row.id}"),
+            element("summary", main_cell.covers or "more", id=f"more-{row.id}"),
             *(element("p", fact, class_="facts") for fact in facts if fact),
-            element("p", shown.note, class_="facts"),
+            element("p", main_cell.note, class_="facts"),
             *(_other(cell) for cell in row.others),
             data_keep=f"m{row.id}",
         ),
@@ -155,13 +155,13 @@ def _compare() -> str:
 
 @functools.lru_cache(MOST_PARTS)
 def _acts(experiment_id: int, id: str, name: str, may_stop: bool, may_resume: bool) -> SafeString:
-    pressed = _button("Stop", id, name) if may_stop else _button("Resume", id, name) if may_resume else None
+    button = _button("Stop", id, name) if may_stop else _button("Resume", id, name) if may_resume else None
     at = (experiment_id, int(id))
     clone = {"href": reverse("console_config_clone", args=at), "aria_label": f"Clone {name} with changes"}
     delete = {"href": reverse("console_config_delete", args=at), "aria_label": f"Delete {name}"}
     return element(
         "td",
-        pressed,
+        button,
         " ",
         element("a", "Clone", class_="button small", id=f"clone-{id}", **clone),
         " ",
@@ -172,8 +172,8 @@ def _acts(experiment_id: int, id: str, name: str, may_stop: bool, may_resume: bo
 
 def _button(word: str, id: str, name: str) -> SafeString:
     act = word.lower()
-    sent = {"form": "control", "name": act, "value": id, "aria_label": f"{word} {name}"}
-    return element("button", word, type="submit", class_="small", data_key="s", id=f"{act}-{id}", **sent)
+    attributes = {"form": "control", "name": act, "value": id, "aria_label": f"{word} {name}"}
+    return element("button", word, type="submit", class_="small", data_key="s", id=f"{act}-{id}", **attributes)
 
 
 def _name(name: str) -> SafeString:

@@ -94,14 +94,14 @@ def known_tag(board: Board, seen: BoardTag | None) -> BoardTag | None:
 
 def known_html(look: BoardLook, tag: BoardTag) -> DrawnBoard | None:
     """Return the cached HTML of a view, if its content is that of the tag or newer."""
-    drawn = _drawn.get(look)
-    return drawn if drawn is not None and drawn.tag.holds_for(tag) else None
+    rendered = _drawn.get(look)
+    return rendered if rendered is not None and rendered.tag.holds_for(tag) else None
 
 
 def remember_tag(board: Board, tag: BoardTag) -> None:
     """Let others go by a tag that was just read."""
-    known = _tags.find(board)
-    if known is None or known.value.read_at <= tag.read_at:
+    cached = _tags.find(board)
+    if cached is None or cached.value.read_at <= tag.read_at:
         _tags.put(board, tag)
 
 

@@ -51,8 +51,8 @@ def strip_of(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> Saf
     if has_ends:
         ends = {"x1": percent(axis.placed.share(lower)), "x2": percent(axis.placed.share(upper))}
         parts.append(element("line", class_="range", y1=MIDDLE, y2=MIDDLE, **ends))
-    said = f"{name}: {number(value)} {interval(lower, upper) if has_ends else 'without an interval'}"
-    dot = marker(style, percent(axis.placed.share(value)), f"{MIDDLE:g}", said)
+    text = f"{name}: {number(value)} {interval(lower, upper) if has_ends else 'without an interval'}"
+    dot = marker(style, percent(axis.placed.share(value)), f"{MIDDLE:g}", text)
     parts.append(element("g", dot, class_="dots"))
-    whole = element("g", *parts, class_=series_class(style))
-    return picture(whole, height=HEIGHT, says=said, class_="strip")
+    group = element("g", *parts, class_=series_class(style))
+    return picture(group, height=HEIGHT, says=text, class_="strip")
