@@ -18,7 +18,7 @@ import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.pairs.common import Common, advanced, between
-from evalsvc.stats.pairs.leading import first_of
+from evalsvc.stats.pairs.leader import first_of
 from evalsvc.stats.pairs.paired import Differences
 
 N, DESIGNED_AFTER = 400, 100

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from evalsvc.stats.estimates.running import Sums, estimate
+from evalsvc.stats.estimates.estimator import Sums, estimate
 from evalsvc.stats.histories.coverage import miss_rate, seen_ones
 from evalsvc.stats.kinds import ALGEBRAIC
 

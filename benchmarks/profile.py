@@ -118,7 +118,7 @@ def by_function(stacks: Counter[tuple[str, ...]], us: float, top: int) -> None:
 
 
 def package_of(function: str) -> str:
-    """Return the package of a function, ours to its second level: `function (evalsvc/rest/bodies/parsing.py:93)`."""
+    """Return the package of a function, ours to its second level: `function (evalsvc/rest/bodies/parsers.py:93)`."""
     parts = function.rpartition("(")[2].partition(":")[0].split("/")
     if parts[0] in ("evalsvc", "evaluators"):
         return "/".join(parts[:2])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.stats.race.racing import (
+from evalsvc.stats.race.elimination import (
     Contender,
     Drop,
     Pair,

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.race import CONFIGS, EXAMPLES, SHARDS, Race, Scores
-from evalsvc.stats.race.racing import Rules
+from evalsvc.stats.race.elimination import Rules
 
 SEED = 20260301
 SHARD_ENDS = tuple(EXAMPLES // SHARDS * (i + 1) for i in range(SHARDS))

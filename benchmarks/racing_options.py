@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.race import CONFIGS, EXAMPLES, Race, Scores
 from benchmarks.racing import SCENARIOS, SEED, rules_for
-from evalsvc.stats.race.racing import Rules
+from evalsvc.stats.race.elimination import Rules
 
 N_FAILING, N_LARGE, WORKERS = CONFIGS // 2, 1319, 8
 RANGES = ((1, 5), (0, 10), (0, 15), (0, 25), (0, 100))

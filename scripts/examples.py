@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evalsvc.guides.rendering import anchor_of
+from evalsvc.guides.renderer import anchor_of
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"

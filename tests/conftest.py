@@ -162,8 +162,8 @@ def _ended() -> Iterator[None]:
 def forget_messages() -> None:
     """Forget what earlier tests have told workers: there was none to hear it."""
     from evalsvc.celery import app
-    from evalsvc.evaluations.workers.computing import waking as computing
-    from evalsvc.evaluations.workers.judging import waking as judging
+    from evalsvc.evaluations.workers.computing import wakeups as computing
+    from evalsvc.evaluations.workers.judging import wakeups as judging
     from evalsvc.experiments.queueing import SCHEDULERS_KEY
     from evalsvc.infra.redis import shared_client
 

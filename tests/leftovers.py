@@ -110,7 +110,7 @@ def wrong() -> list[str]:
     from django.db import connections
 
     from evalsvc.evaluations.maintenance.sweep import CHECKS, run_checks
-    from evalsvc.reviews.verifying import REVIEW_CHECKS
+    from evalsvc.reviews.checks import REVIEW_CHECKS
 
     connections.close_all()  # which may lead to a server that a test has killed
     checks = CHECKS | REVIEW_CHECKS

@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks.simulations.populations import BOUNDED, Row
 from benchmarks.simulations.report import Figure, Missing, Ratio, Share, Table, repeats, share
 from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.deciding import alpha_of_attempt, judge_all, outcome_of
+from evalsvc.stats.gating.decisions import alpha_of_attempt, judge_all, outcome_of
 from evalsvc.stats.gating.ends import is_shown
-from evalsvc.stats.gating.planning import examples_needed, mirrored, smallest_effect
+from evalsvc.stats.gating.power import examples_needed, mirrored, smallest_effect
 
 ALPHA, RUNS, LOOKS = 0.05, 2000, 400
 SIZES = (3, 30, 200)

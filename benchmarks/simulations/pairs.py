@@ -12,7 +12,7 @@ from scipy.special import gammaln, xlogy  # type: ignore[import-untyped, unused-
 from benchmarks.simulations.populations import BOUNDED, GRADES, WEIGHTS, Row
 from benchmarks.simulations.report import Exact, Figure, Ratio, Table, repeats, share
 from evalsvc.stats.formulas.finite import t_quantile
-from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.comparison import new_data_difference
 from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE, STAKES, evidence_of_counts
 from evalsvc.stats.pairs.paired import Differences
 from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level, word_threshold

@@ -10,7 +10,11 @@ import numpy as np
 
 from benchmarks.simulations.report import Figure, Ratio, Share, Table, repeats
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.ranking.choosing import (
+from evalsvc.stats.ranking.clusters import over_clusters
+from evalsvc.stats.ranking.davidson import fit
+from evalsvc.stats.ranking.matches import IntArray, Matches
+from evalsvc.stats.ranking.ranks import Ranking, rank
+from evalsvc.stats.ranking.selection import (
     FIRST_ROUND,
     is_first_settled,
     look_level,
@@ -18,10 +22,6 @@ from evalsvc.stats.ranking.choosing import (
     next_pairs,
     round_size,
 )
-from evalsvc.stats.ranking.clusters import over_clusters
-from evalsvc.stats.ranking.davidson import fit
-from evalsvc.stats.ranking.matches import IntArray, Matches
-from evalsvc.stats.ranking.ranking import Ranking, rank
 
 CONFIGS, EXAMPLES, TIES, TRUTH_EXAMPLES = 8, 200, 0.2, 100_000
 SPREADS = {"equal": 0.0, "close": 0.5, "apart": 1.5}

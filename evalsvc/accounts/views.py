@@ -23,7 +23,7 @@ from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings, with_warnings
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.fields import naming_choices
-from evalsvc.rest.bodies.parsing import decode, join_chunks, keys_of, read_body
+from evalsvc.rest.bodies.parsers import decode, join_chunks, keys_of, read_body
 from evalsvc.rest.idempotency import (
     EVALUATIONS,
     KEY_META,

@@ -10,7 +10,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.benchmarks.models import Benchmark, Execution
 from evalsvc.benchmarks.selectors import list_executions
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, count_clusters
+from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
 from evalsvc.experiments.inference.estimates.figures import estimated_value
 from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide, difference_between
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable

@@ -14,7 +14,6 @@ from evalsvc.catalog.resolve import Resolved
 from evalsvc.catalog.services import create_profile, revise_profile
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.calibration.choosing import Aim, LabelledScores
 from evalsvc.stats.calibration.figures import BoolArray, decided, figures_of
 from evalsvc.stats.calibration.needed import is_narrow, labels_to_decide
 from evalsvc.stats.calibration.probabilities import (
@@ -26,6 +25,7 @@ from evalsvc.stats.calibration.probabilities import (
     probability_map,
     with_a_step_at,
 )
+from evalsvc.stats.calibration.selection import Aim, LabelledScores
 from evalsvc.stats.calibration.thresholds import FEWEST, FEWEST_OF_A_LABEL, ChosenThreshold, choose_threshold
 from evalsvc.stats.formulas.confusion import Share
 from evaluators.base import JSONValue, Sample

@@ -14,7 +14,7 @@ from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, ma
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
 from evalsvc.infra.cache import AccountCache
 from evalsvc.rest.basics.nearest import suggestion
-from evalsvc.tenancy.reading import KeyLocks
+from evalsvc.tenancy.rows import KeyLocks
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
 from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family

@@ -17,7 +17,7 @@ from evalsvc.catalog.inline import MAX_BYTES, is_inline_name
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
 from evalsvc.outbound.guard import why_not_called
-from evalsvc.rest.bodies.parsing import find_unstorable
+from evalsvc.rest.bodies.parsers import find_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family, Settings

@@ -12,7 +12,7 @@ import numpy as np
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.selectors import config_names_of, outcome_rows
 from evalsvc.experiments.definition.checks.clusters import read_cluster
-from evalsvc.experiments.inference.clusters.counting import clusters_of
+from evalsvc.experiments.inference.clusters.cluster_sums import clusters_of
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.stats.ranking.clusters import (
     over_clusters,
@@ -23,7 +23,7 @@ from evalsvc.stats.ranking.clusters import (
 from evalsvc.stats.ranking.davidson import PENALTY
 from evalsvc.stats.ranking.elo import ORDERS, elo
 from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, IntArray, Matches
-from evalsvc.stats.ranking.ranking import Ranking, rank
+from evalsvc.stats.ranking.ranks import Ranking, rank
 from evalsvc.stats.ranking.rates import Rate, overall_rates, share_over_examples, win_rates
 
 OUTCOMES: dict[str | None, int] = {"first": FIRST, "tie": TIE, "second": SECOND}

@@ -11,16 +11,17 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.comparisons.judgements import store
-from evalsvc.comparisons.judgements.pairing import Pair, Pick, Spread, pairs_of_design
+from evalsvc.comparisons.judgements.schedule import Pair, Pick, Spread, pairs_of_design
 from evalsvc.comparisons.judges.people import judge_by_people, picks_of_review
-from evalsvc.comparisons.judges.resolving import judge_digest_of, resolve_judge
+from evalsvc.comparisons.judges.resolver import judge_digest_of, resolve_judge
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.ranking import ranking_view, read_judged
 from evalsvc.comparisons.selectors import get_comparison, outcome_rows
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
-from evalsvc.stats.ranking.choosing import (
+from evalsvc.stats.ranking.ranks import Ranking, rank
+from evalsvc.stats.ranking.selection import (
     FIRST_ROUND,
     is_close_enough,
     is_first_settled,
@@ -29,7 +30,6 @@ from evalsvc.stats.ranking.choosing import (
     next_pairs,
     round_size,
 )
-from evalsvc.stats.ranking.ranking import Ranking, rank
 from evalsvc.tenancy.scope import account_scope
 
 MAX_CONFIGS, MAX_JUDGEMENTS = 64, 100_000

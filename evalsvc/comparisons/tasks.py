@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.db import connections
 
-from evalsvc.comparisons import queueing, working
+from evalsvc.comparisons import queueing, worker
 from evalsvc.comparisons.judgements import store
 
 
@@ -13,7 +13,7 @@ from evalsvc.comparisons.judgements import store
 def judge(account_id: int, id: int) -> None:
     """Judge pairs of one comparison for a while, and tell others if there is more to do."""
     try:
-        has_more = working.work_on(account_id=account_id, id=id)
+        has_more = worker.work_on(account_id=account_id, id=id)
     finally:
         connections.close_all()
     if has_more:

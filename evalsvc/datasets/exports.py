@@ -15,7 +15,7 @@ from evalsvc.datasets.importers.rows import PASSAGE_NAMES
 from evalsvc.datasets.importers.table import JSON_SUFFIX
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import are_bare_texts, are_plain_texts, iterate_examples
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 from evalsvc.rest.answering.shapes import AnswerShape, Json
 from evalsvc.tenancy.scope import account_scope
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evalsvc.evaluations.maintenance.sweep import LaneRef
-from evalsvc.evaluations.workers.computing import waking as computing
-from evalsvc.evaluations.workers.judging import waking as judging
+from evalsvc.evaluations.workers.computing import wakeups as computing
+from evalsvc.evaluations.workers.judging import wakeups as judging
 from evaluators.base import Lane
 
 

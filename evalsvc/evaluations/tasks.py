@@ -15,7 +15,7 @@ from evalsvc.evaluations.maintenance import retention
 from evalsvc.evaluations.maintenance import sweep as upkeep
 from evalsvc.evaluations.queueing import enqueue_again, enqueue_lane
 from evalsvc.evaluations.rollups import keep as rollups
-from evalsvc.evaluations.workers.computing import waking
+from evalsvc.evaluations.workers.computing import wakeups
 from evalsvc.evaluations.workers.computing.drain import drain, shutting_down, take_over
 from evalsvc.evaluations.workers.judging import store as judging
 from evalsvc.evaluations.workers.lane import work_off
@@ -28,16 +28,16 @@ COMPUTE_LIMIT_SECONDS = 120
 """Then a process is killed, with what could not be ended otherwise: far longer than it may compute for, or drain."""
 
 
-@shared_task(name=waking.TASK, bind=True, time_limit=COMPUTE_LIMIT_SECONDS)
+@shared_task(name=wakeups.TASK, bind=True, time_limit=COMPUTE_LIMIT_SECONDS)
 def compute(self: Task[Any, Any]) -> None:
     """Work on the cpu lane for a while; leave the rest to a message that comes after those of others."""
     name = str(self.request.id)
-    waking.answer_call()
+    wakeups.answer_call()
     try:
         if (self.request.delivery_info or {}).get("redelivered"):
             take_over(name)
         if drain(name):
-            waking.start_process()
+            wakeups.start_process()
     except Exception:
         # Claimed evaluations stay pending with their lease; the pool's process continues.
         log.exception("cpu lane failed")

@@ -17,7 +17,7 @@ from django.conf import settings as django_settings
 
 from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.judges.calls import loop
-from evalsvc.rest.bodies.parsing import find_unstorable
+from evalsvc.rest.bodies.parsers import find_unstorable
 from evalsvc.tenancy.outages import is_outage
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings
 from evaluators.budget import allowed

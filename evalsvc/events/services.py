@@ -13,11 +13,11 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.events.delivering import deliver_due
+from evalsvc.events.connection_events import watch_connections
+from evalsvc.events.fanout import spread
 from evalsvc.events.models import TEST, EventDelivery, EventEndpoint, OutboxEvent
 from evalsvc.events.selectors import get_delivery, get_endpoint, list_deliveries
-from evalsvc.events.spreading import spread
-from evalsvc.events.watching import watch_connections
+from evalsvc.events.sender import deliver_due
 from evalsvc.judges.webhooks.secrets import OVERLAP, new_webhook_key, seal_webhook_key
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_url

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.datasets.importers.reading import read_examples
+from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.services import create_dataset
 from evalsvc.experiments.decisions.step import step

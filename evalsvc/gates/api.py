@@ -22,7 +22,7 @@ from evalsvc.gates.selectors import evidence_of, gate_out, get_gate, list_gates
 from evalsvc.gates.services import decide_about
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import answers_with, reference, shape_of
-from evalsvc.rest.bodies.parsing import decode, read_body
+from evalsvc.rest.bodies.parsers import decode, read_body
 from evalsvc.rest.edge.policy import FILE, HEADER
 
 _decoder = msgspec.json.Decoder(GateBody)

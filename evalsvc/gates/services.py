@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.counting import clusters_of
+from evalsvc.experiments.inference.clusters.cluster_sums import clusters_of
 from evalsvc.experiments.inference.pairs.compare import count_common, matched_by, pairing_warnings
 from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending, Regression
 from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
@@ -23,11 +23,11 @@ from evalsvc.gates.evidence.regressions import find_regressions
 from evalsvc.gates.evidence.scores import pairs_of_gate, scores_of_gate
 from evalsvc.gates.evidence.subjects import GateSubject, check_looks, cluster_of_gate, find_subject, metric_of_both
 from evalsvc.gates.models import Gate
-from evalsvc.gates.weighing import WeighedRule, weigh
+from evalsvc.gates.rules import WeighedRule, weigh
 from evalsvc.gates.words import gate_summary
 from evalsvc.infra.locks import BENCHMARK
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.gating.deciding import JudgedClaim, alpha_of_attempt, outcome_of
+from evalsvc.stats.gating.decisions import JudgedClaim, alpha_of_attempt, outcome_of
 from evalsvc.tenancy.scope import current_role
 
 TRIES = 5

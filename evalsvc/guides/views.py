@@ -7,8 +7,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from evalsvc.guides.library import find_guide, find_picture, grouped_guides
-from evalsvc.guides.rendering import render_guide
-from evalsvc.guides.searching import LONGEST_QUERY, search_guides
+from evalsvc.guides.renderer import render_guide
+from evalsvc.guides.search import LONGEST_QUERY, search_guides
 
 
 @require_safe

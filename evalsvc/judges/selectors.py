@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.db.models import Exists, Q, QuerySet
 
 from evalsvc.accounts.models import Account
-from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret
+from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret
 from evalsvc.judges.connections.facts import ConnectionFacts, parse_connection_id
 from evalsvc.judges.connections.secrets import Secret, unseal
 from evalsvc.judges.failures import UnusableConnection

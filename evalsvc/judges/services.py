@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret, encrypt_anew
+from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret, encrypt_anew
 from evalsvc.judges.connections.checks import check, check_moved
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.connections.memory import forget_when_committed

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evalsvc.local.draining import REQUESTS_SECONDS, MalformedDrain, drain_seconds, refuse_malformed_drain
-from evalsvc.ops.serving.draining import forget_earlier_drain
+from evalsvc.local.drain import REQUESTS_SECONDS, MalformedDrain, drain_seconds, refuse_malformed_drain
+from evalsvc.ops.serving.drain import forget_earlier_drain
 from evalsvc.rest.edge.open_files import allow_many_files
 
 

@@ -21,7 +21,7 @@ from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.installation import Installation
 from evalsvc.ops.metering.port import counted_here
-from evalsvc.ops.serving.draining import draining
+from evalsvc.ops.serving.drain import draining
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
 

@@ -38,7 +38,7 @@ LATER = (
     "celery.events.receiver",
     "evalsvc.evaluations.workers.judging.host",
     "evalsvc.evaluations.workers.judging.runner",
-    "evalsvc.judges.calls.sending",
+    "evalsvc.judges.calls.transport",
     "httpcore2",
     "phonenumbers",
     "truststore",

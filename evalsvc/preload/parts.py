@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evalsvc.local.draining import REQUESTS_SECONDS, drain_seconds
+from evalsvc.local.drain import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.launch import die_with_parent
 from evalsvc.local.supervisor.children.child import ChildSpec
 from evalsvc.local.supervisor.children.forked import Fork

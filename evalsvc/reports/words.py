@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.digits import digits_text, level_text
 from evalsvc.experiments.reporting.words import untold_words
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 
 NOTHING = "—"
 WHOLE = 1e7

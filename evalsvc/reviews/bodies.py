@@ -11,7 +11,7 @@ from evalsvc.reviews.answering.answers import LEASE_SECONDS, MAX_EXPLANATION, Sa
 from evalsvc.reviews.answering.exchange import FORMATS, JSONL
 from evalsvc.reviews.models import MAX_NAME
 from evalsvc.reviews.questions import CHOICES, MAX_SAID_TEXT
-from evalsvc.reviews.sampling.drawing import ALL, MAX_ITEMS, METHODS, THRESHOLD, SampleAsk
+from evalsvc.reviews.sampling.draws import ALL, MAX_ITEMS, METHODS, THRESHOLD, SampleAsk
 from evalsvc.reviews.selectors import ITEM_STATES
 from evalsvc.reviews.services import ReviewFields
 

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment, among, shape_of
 from evalsvc.telemetry.models import LogRecord, Span
 

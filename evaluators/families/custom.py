@@ -36,7 +36,7 @@ from evaluators.checks.run import (
     run_check,
 )
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.asking import owing
+from evaluators.judging.client import owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.questions.graders import GraderAsker
 from evaluators.judging.questions.plain_words import (
@@ -46,7 +46,7 @@ from evaluators.judging.questions.plain_words import (
     judge_criteria,
 )
 from evaluators.judging.readings import usage_of
-from evaluators.judging.sampling import injection_extra
+from evaluators.judging.samples import injection_extra
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.values import ALL_PARTS, OUTPUT_TYPES
 

@@ -20,7 +20,7 @@ from evaluators.cards.texts import safety as card_texts
 from evaluators.phi.passages import pick_passages
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_first_entities
-from evaluators.pii.reading import PlainText, read
+from evaluators.pii.plain_text import PlainText, read
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.against import against

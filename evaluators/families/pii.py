@@ -24,7 +24,7 @@ from evaluators.judging.settings import ASKING, STRICT, before_strict, is_strict
 from evaluators.minilm import is_installed
 from evaluators.pii.entities import FIRST_KINDS, FIRST_STRUCTURED, STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities, find_first_entities
-from evaluators.pii.reading import PlainText, read
+from evaluators.pii.plain_text import PlainText, read
 from evaluators.settings import object_schema
 from evaluators.text.language import Readable, as_readable, require_english, require_latin
 from evaluators.values import ANSWERS, GENERATOR, ONE_CALL

@@ -18,9 +18,9 @@ from evaluators.base import (
 )
 from evaluators.cards.texts import plain as card_texts
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.asking import Asker, owing
+from evaluators.judging.client import Asker, owing
 from evaluators.judging.injection import injection_signs
-from evaluators.judging.sampling import failed_for_injection, injection_extra
+from evaluators.judging.samples import failed_for_injection, injection_extra
 from evaluators.judging.settings import STRICT, before_strict, fails_injection, several_questions_settings, threshold_of
 from evaluators.rag.measures import Rag, RagValue, overall
 from evaluators.settings import object_schema

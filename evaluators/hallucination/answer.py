@@ -8,10 +8,10 @@ from evaluators.base import CannotScore, Sample, Score, Span
 from evaluators.grounding.answers import is_bare_verdict
 from evaluators.grounding.nearness import near_question
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words
-from evaluators.hallucination.framing import Idle
-from evaluators.hallucination.scoring import THRESHOLD, Verdict, judge
-from evaluators.hallucination.wording import explain as explained
-from evaluators.hallucination.wording import parts
+from evaluators.hallucination.explanations import explain as explained
+from evaluators.hallucination.explanations import parts
+from evaluators.hallucination.frames import Idle
+from evaluators.hallucination.scorer import THRESHOLD, Verdict, judge
 from evaluators.text.detect import detect_language
 
 NEAR_WEIGHT = 0.05

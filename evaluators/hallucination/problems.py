@@ -14,7 +14,7 @@ from evaluators.grounding.support import is_negation_off
 from evaluators.grounding.words import FUNCTION_WORDS
 from evaluators.hallucination.copies import Change, Copies, Sentence
 from evaluators.hallucination.figures import SUPPORTING, Basis, Figures
-from evaluators.hallucination.framing import without_opening
+from evaluators.hallucination.frames import without_opening
 from evaluators.hallucination.names import Names
 from evaluators.hallucination.quantities import find_dates, find_quantities, may_have_figures
 from evaluators.hallucination.turns import Turn

@@ -9,7 +9,7 @@ from evaluators.base import Span
 from evaluators.pii import recognisers as first
 from evaluators.pii.anywhere.rules import RECOGNISERS
 from evaluators.pii.entities import FIRST_STRUCTURED, STRUCTURED, Entity, Finding, overlaps, plain
-from evaluators.pii.reading import read
+from evaluators.pii.plain_text import read
 
 
 def find_entities(text: str, entities: Collection[Entity] = STRUCTURED) -> list[Finding]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings
 from evaluators.gateway import Question
-from evaluators.judging.asking import Asker
+from evaluators.judging.client import Asker
 from evaluators.judging.readings import MAX_DETAILS, shortened
 from evaluators.rag import questions
 from evaluators.rag.questions import Statement, Truth

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluators.base import CannotScore, JSONValue, Sample
-from evaluators.retrieval.ranking import METRICS, Ranked, measure, ranked
+from evaluators.retrieval.ranks import METRICS, Ranked, measure, ranked
 from evaluators.text.metrics.measured import Measured
 
 MAX_TEXTS = 10_000

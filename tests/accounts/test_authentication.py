@@ -185,7 +185,7 @@ def test_a_key_that_many_find_old_is_read_once(alice: Caller, monkeypatch: pytes
 
     monkeypatch.setattr(permits, "take_permit", admitted)
     monkeypatch.setattr(authentication, "find_key", noted)
-    monkeypatch.setattr("evalsvc.tenancy.reading.WAIT_SECONDS", 60)
+    monkeypatch.setattr("evalsvc.tenancy.rows.WAIT_SECONDS", 60)
 
     def identified(_: int) -> int | None:
         try:

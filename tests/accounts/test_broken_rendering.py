@@ -6,7 +6,7 @@ from unittest import mock
 
 from django.db import connections
 
-from evalsvc.rest.answering.rendering import OrjsonRenderer, dumps
+from evalsvc.rest.answering.renderers import OrjsonRenderer, dumps
 from tests.conftest import Caller
 
 

@@ -17,7 +17,7 @@ from evalsvc.accounts.selectors import list_memberships
 from evalsvc.accounts.services import add_member
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.workers.computing import store as computing
-from evalsvc.evaluations.workers.computing import waking
+from evalsvc.evaluations.workers.computing import wakeups
 from evalsvc.experiments.runner import store as units
 from tests.conftest import Caller, new_caller
 from tests.factories import chat, make_connection, make_dataset, make_experiment
@@ -75,8 +75,8 @@ def computed(caller: Caller) -> list[Any]:
 
 def test_workers_begin_nothing_of_it(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("KEY", "CALLED_KEY"):
-        monkeypatch.setattr(waking, name, f"test:{name}:{uuid.uuid4()}")
-    monkeypatch.setattr(waking, "start_process", lambda: True)
+        monkeypatch.setattr(wakeups, name, f"test:{name}:{uuid.uuid4()}")
+    monkeypatch.setattr(wakeups, "start_process", lambda: True)
     # What other tests have left pending is claimed alone.
     others = Evaluation.objects.using("system").filter(status="pending", lane="cpu")
     others.update(n_attempts=1, lease_expires_at=timezone.now() + timedelta(days=1))

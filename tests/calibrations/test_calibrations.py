@@ -45,8 +45,8 @@ def test_labels_choose_a_threshold_and_say_how_sure_it_is(alice: Caller) -> None
 
 def test_no_label_is_learned_from_and_reported_on() -> None:
     """With labels that chance gave, the best threshold of all rows looks better than chance; the answer does not."""
-    from evalsvc.stats.calibration.choosing import Aim
     from evalsvc.stats.calibration.figures import decided, rates_of
+    from evalsvc.stats.calibration.selection import Aim
     from evalsvc.stats.calibration.thresholds import choose_threshold
 
     rng = np.random.default_rng(5)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsvc.stats.calibration.choosing import LabelledScores
 from evalsvc.stats.calibration.probabilities import probability_map, with_a_step_at
+from evalsvc.stats.calibration.selection import LabelledScores
 from evaluators.base import JSONValue
 from evaluators.registry import families
 from evaluators.score_map import NOTHING_PASSES, ScoreMap, score_map_problems

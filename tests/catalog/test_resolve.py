@@ -15,7 +15,7 @@ from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.resolve import OwnCatalog, Resolved, UnresolvedEvaluator, own_catalog, resolve
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile, save_evaluator, switch_evaluator
-from evalsvc.tenancy import reading
+from evalsvc.tenancy import rows
 from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import all_evaluators, families
 from tests.conftest import Caller, wait_until
@@ -283,7 +283,7 @@ def test_a_default_of_another_family_does_not_run(alice: Caller) -> None:
 
 def test_what_all_find_old_at_once_is_read_once(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of threads, while Redis tells the epoch; without one nobody waits for another."""
-    monkeypatch.setattr(reading, "WAIT_SECONDS", 60)
+    monkeypatch.setattr(rows, "WAIT_SECONDS", 60)
     n_threads, reads, all_there, go_on = 8, list[int](), threading.Barrier(9), threading.Event()
 
     def slowly(account_id: int) -> OwnCatalog:
@@ -309,7 +309,7 @@ def test_what_all_find_old_at_once_is_read_once(alice: Caller, monkeypatch: pyte
 
 
 def test_a_reader_that_is_stuck_holds_nobody_for_long(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(rows, "WAIT_SECONDS", 0.05)
     own(alice, "mine")
     with resolve_module._locks.turn(alice.account.pk):
         assert found(alice, "mine", epoch=uuid.uuid4().hex).evaluator_id == "mine"

@@ -22,7 +22,7 @@ from evalsvc.client import (
     RowScore,
     Verdict,
 )
-from evalsvc.client.showing.drawing import DrawnInterval, render_table
+from evalsvc.client.showing.charts import DrawnInterval, render_table
 from tests.client.capitals import EXPECTED, INPUTS, knows
 from tests.client.reading import Reader
 

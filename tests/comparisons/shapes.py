@@ -43,7 +43,7 @@ def compare(caller: Caller, experiment: Any, judge: Any = BY_ACCURACY, **body: A
 
 def work_off(caller: Caller, comparison: Any) -> Any:
     """Judge in this process until nothing is left; return what the API shows then."""
-    from evalsvc.comparisons.working import work_on
+    from evalsvc.comparisons.worker import work_on
 
     while work_on(account_id=caller.account.pk, id=int(comparison["id"])):
         pass
@@ -61,7 +61,7 @@ def judgements(caller: Caller, comparison: Any, query: str = "limit=1000") -> An
 def work_off_all() -> None:
     """Judge whatever beat would tell workers of."""
     from evalsvc.comparisons.judgements.store import due_comparisons
-    from evalsvc.comparisons.working import work_on
+    from evalsvc.comparisons.worker import work_on
 
     for account_id, id in due_comparisons():
         while work_on(account_id=account_id, id=id):

@@ -80,7 +80,7 @@ def test_the_evaluator_may_be_named_with_a_profile(alice: Caller, stub: RunningS
 def test_two_workers_at_once_judge_each_pair_once(alice: Caller, stub: RunningStub) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    from evalsvc.comparisons.working import work_on
+    from evalsvc.comparisons.worker import work_on
 
     made = answered(alice, n=20, right={"short": 0, "a longer name": 0})
     comparison = compare(alice, made, by_llm(alice, stub, "pass@20"))

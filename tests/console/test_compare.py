@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.console.pages.compare.differing import marked_texts
+from evalsvc.console.pages.compare.diff import marked_texts
 from evalsvc.evaluations.models import Evaluation
 from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.console.parts.marking import TextMark, marked_text
+from evalsvc.console.parts.marks import TextMark, marked_text
 from tests.annotations.shapes import CRITERIA, new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor

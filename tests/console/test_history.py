@@ -65,8 +65,8 @@ def test_each_number_is_the_api_s(alice: Caller, reader: Visitor, query: dict[st
 
 def test_the_running_band_ends_in_the_number(alice: Caller) -> None:
     from evalsvc.catalog.resolve import resolve
-    from evalsvc.evaluations.history.asking import read_asked
     from evalsvc.evaluations.history.course import course_of
+    from evalsvc.evaluations.history.selection import read_asked
     from evalsvc.evaluations.wire.interval_request import IntervalAsk
 
     insert(alice, MIXED)

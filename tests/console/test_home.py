@@ -116,7 +116,7 @@ def test_it_says_in_how_many_histories_it_has_looked(
 ) -> None:
     evaluate(alice)
     assert "looked at in" not in reader.text()
-    monkeypatch.setattr("evalsvc.console.pages.home.reading.MAX_HISTORIES", 1)
+    monkeypatch.setattr("evalsvc.console.pages.home.reader.MAX_HISTORIES", 1)
     ok(alice.evaluate("pii", output="fine", app="shop"))
 
     assert "looked at in the 1 most evaluated of 2 histories" in reader.text()

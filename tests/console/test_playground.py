@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.console.pages.playground import running
+from evalsvc.console.pages.playground import runner
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.evaluations import HOSTILE, kept
@@ -71,7 +71,7 @@ def test_an_evaluator_that_cannot_answer_says_why(editor: Visitor) -> None:
 
 def test_what_is_unfinished_is_looked_at_again(editor: Visitor, stranger: Visitor, monkeypatch: Any) -> None:
     for name in ("WAIT", "WAIT_AGAIN"):
-        monkeypatch.setattr(running, name, "wait=0")
+        monkeypatch.setattr(runner, name, "wait=0")
     sent = LEAK | {"evaluator-0": "toxicity", "evaluator-1": "pii"}
     page = editor.post("playground", **sent).content.decode()
     again = re.search(r'hx-get="/console/(playground/runs/\d+)"', page)

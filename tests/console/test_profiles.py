@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from evalsvc.console.pages.profiles.reading import read_settings_form
+from evalsvc.console.pages.profiles.reader import read_settings_form
 from evalsvc.console.pages.profiles.schema_form import SettingField, settings_form
 from evaluators.registry import families
 from tests.conftest import Caller

@@ -18,13 +18,13 @@ from evalsvc.console.pages.experiments.outputs import answer_remedy
 from evalsvc.console.pages.experiments.words import decision_words
 from evalsvc.console.pages.gates.commands import ci_run_command
 from evalsvc.console.pages.reviews.words import figure_number
-from evalsvc.console.parts.marking import marks_of
+from evalsvc.console.parts.marks import marks_of
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.words import number
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import evidence_of
 from evalsvc.reports.words import number_text
-from evalsvc.stats.agreement.resampling import NO_VARIATION, AgreementFigure
+from evalsvc.stats.agreement.bootstrap import NO_VARIATION, AgreementFigure
 from evaluators.cards.card import SetAccuracy, VerdictFigures
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids

@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from evalsvc.console.pages.evaluations import listing, words
+from evalsvc.console.pages.evaluations import results, words
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.evaluations.search.samples import search_samples
@@ -93,7 +93,7 @@ def test_where_the_time_is_used_up_it_says_how_far_it_has_looked(alice: Caller) 
 def test_the_page_leads_further_back(alice: Caller, reader: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     (old,) = aged(alice, (2.5,))
     monkeypatch.setattr(words, "BUDGET_SECONDS", -1.0)
-    monkeypatch.setattr(listing, "search_words", words.search_by_steps)
+    monkeypatch.setattr(results, "search_words", words.search_by_steps)
     path, shown = "evaluations?q=needle&period=7d", ""
     for _ in range(4):
         shown = reader.text(path)

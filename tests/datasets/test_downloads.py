@@ -177,7 +177,7 @@ def written(path: Path, n_rows: int) -> Path:
 
 
 def stored(caller: Caller, path: Path) -> Any:
-    from evalsvc.datasets.importers.reading import Upload, read_upload
+    from evalsvc.datasets.importers.reader import Upload, read_upload
     from evalsvc.datasets.services import create_dataset
 
     with path.open("rb") as file:

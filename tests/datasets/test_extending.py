@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.datasets.extending import extend_dataset
+from evalsvc.datasets.extension import extend_dataset
 from evalsvc.datasets.selectors import get_dataset
 from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 
-from evalsvc.datasets.editing import Edit, edited_rows
-from evalsvc.datasets.importers.looking import preview_upload
-from evalsvc.datasets.importers.reading import Upload
+from evalsvc.datasets.edits import Edit, edited_rows
+from evalsvc.datasets.importers.preview import preview_upload
+from evalsvc.datasets.importers.reader import Upload
 from evalsvc.datasets.selectors import get_version
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller

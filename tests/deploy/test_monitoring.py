@@ -34,7 +34,7 @@ def figures() -> set[str]:
 def test_what_is_asked_for_is_told(expr: str) -> None:
     asked = set(re.findall(r"\bevalsvc_\w+", expr))
     # Nobody has sent an event yet: that counter is made by the worker.
-    from evalsvc.events import delivering  # noqa: F401
+    from evalsvc.events import sender  # noqa: F401
     from evalsvc.ops.metering import pools  # noqa: F401
 
     assert asked or "up{" in expr

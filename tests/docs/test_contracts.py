@@ -44,14 +44,14 @@ BREACHES = [
     ("One way down on one machine", "evalsvc/local/embedded/home.py", "import evalsvc.local.supervisor.run"),
     (
         "One way down in the console",
-        "evalsvc/console/parts/marking.py",
+        "evalsvc/console/parts/marks.py",
         "import evalsvc.console.pages.evaluations.views",
     ),
     ("One way down in the console", "evalsvc/console/newcomer.py", ""),
     ("One way down in the client", "evalsvc/client/results/rows.py", "import evalsvc.client.scoring.scorers"),
     (
         "One way down in the client",
-        "evalsvc/client/scoring/rescoring.py",
+        "evalsvc/client/scoring/row_scores.py",
         "def late() -> None:\n    import evalsvc.client.client",
     ),
     (
@@ -65,7 +65,7 @@ BREACHES = [
         "evalsvc/stats/formulas/betting.py",
         "import evalsvc.stats.histories.percentile",
     ),
-    ("One way down in the statistics", "evalsvc/stats/estimates/newdata.py", "import evalsvc.stats.race.racing"),
+    ("One way down in the statistics", "evalsvc/stats/estimates/newdata.py", "import evalsvc.stats.race.elimination"),
     ("One way down in the statistics", "evalsvc/stats/newcomer.py", ""),
     (
         "No circle anywhere",

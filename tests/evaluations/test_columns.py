@@ -29,7 +29,7 @@ from evalsvc.evaluations.ingest.labels import Label, keep_label
 from evalsvc.evaluations.models import Evaluation, HistoryScore
 from evalsvc.evaluations.verdicts import Verdict, stored_verdict, told_verdict, verdict_columns
 from evalsvc.evaluations.workers import lane
-from evalsvc.evaluations.workers.judging import recording
+from evalsvc.evaluations.workers.judging import recorder
 from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.tenancy.scope import account_scope
 from tests import leftovers
@@ -107,7 +107,7 @@ def test_a_capture_and_a_worker_tell_histories_the_same(alice: Caller) -> None:
         alice.account.pk, REQUEST, [row_of(verdict) | wanted], [None], epoch=None, lease_seconds=9
     )
     claimed = pending(alice, "judge")
-    recording.written([(claimed, verdict)])
+    recorder.written([(claimed, verdict)])
 
     rows = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
     one, other = (dict(rows.values().get(source_id=id)) for id in (scored.evaluation_ids[0], claimed.id))
@@ -178,10 +178,10 @@ def test_a_lane_keeps_and_tells_every_column(
     alice: Caller, in_lane: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: dict[int, Any] = {}
-    monkeypatch.setattr(recording, "send_replies", lambda replies: told.update(replies))
+    monkeypatch.setattr(recorder, "send_replies", lambda replies: told.update(replies))
     claimed = pending(alice, in_lane)
 
-    assert recording.record([(claimed, verdict)]) == 1
+    assert recorder.record([(claimed, verdict)]) == 1
 
     where = "finish_judging in evalsvc/evaluations/sql/judging.sql"
     check_same(stored(claimed.id), verdict_columns(verdict), where)
@@ -203,7 +203,7 @@ def test_a_request_that_is_worked_off_keeps_every_column(alice: Caller, verdict:
 
 def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> None:
     claimed = pending(alice, "judge")
-    recording.written([(claimed, verdict)])
+    recorder.written([(claimed, verdict)])
     wanted = verdict_columns(verdict)
 
     looked_up = finished_verdicts(account_id=alice.account.pk, request_ids=[claimed.request_id])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsvc.evaluations.saved import services
-from evalsvc.evaluations.saved.reading import read_search
+from evalsvc.evaluations.saved.parser import read_search
 from tests.conftest import Caller
 from tests.console.evaluations import kept
 from tests.factories import ok

@@ -13,7 +13,7 @@ from evaluators.judging.readings import (
     read_number,
     read_text,
 )
-from evaluators.judging.sampling import judged
+from evaluators.judging.samples import judged
 from tests.evaluators.fake_gateway import FakeGateway
 
 SCHEMA = answer_schema({"score": {"type": "number", "minimum": 0, "maximum": 1}})

@@ -7,7 +7,7 @@ import pytest
 
 from evaluators.base import CannotScore, Family, Score, effective_settings
 from evaluators.registry import find_evaluator
-from evaluators.text.declining import declines_elsewhere
+from evaluators.text.refusals import declines_elsewhere
 from tests.evaluators.language_examples import ENGLISH, PERSONAL, PROBES, Probe
 from tests.evaluators.samples import make_sample
 

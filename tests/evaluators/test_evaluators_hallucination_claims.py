@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, Score
-from evaluators.hallucination.framing import find_claims
+from evaluators.hallucination.frames import find_claims
 from tests.evaluators.hallucination_examples import FAILING, FAMILY, RIVER, TEMPLATES, judged
 from tests.evaluators.samples import make_sample
 

@@ -12,8 +12,8 @@ from benchmarks.contrast import RIGHT, WRONG, constructed
 from evaluators.base import Passage, Sample
 from evaluators.families.retrieval.hallucination import WORST_SENTENCE
 from evaluators.grounding.words import split_words
-from evaluators.hallucination.formatting import without_marks
-from evaluators.hallucination.framing import Idle, find_claims, speaks_of_itself
+from evaluators.hallucination.frames import Idle, find_claims, speaks_of_itself
+from evaluators.hallucination.markdown import without_marks
 from tests.evaluators.hallucination_examples import FAMILY, RIVER, judged
 
 MIR = "The Mir is 240 km long."

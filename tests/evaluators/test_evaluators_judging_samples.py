@@ -11,12 +11,12 @@ import pytest
 
 from evaluators.base import FailedForNow
 from evaluators.gateway import BOUNDARY, Answer, Question
-from evaluators.judging.asking import Asker
+from evaluators.judging.client import Asker
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.readings import (
     usage_of,
 )
-from evaluators.judging.sampling import judged, wanted_samples, wilson
+from evaluators.judging.samples import judged, wanted_samples, wilson
 from tests.evaluators.fake_gateway import USED, FakeGateway, data_of
 from tests.evaluators.judging_examples import made, read, run
 

@@ -10,7 +10,7 @@ from evaluators.base import CannotScore, JSONValue, Score, effective_settings
 from evaluators.pii.entities import Entity
 from evaluators.pii.find import find_entities, find_first_entities
 from evaluators.pii.numbers import is_chinese_identity, is_korean_registration
-from evaluators.pii.reading import read
+from evaluators.pii.plain_text import read
 from evaluators.registry import find_evaluator
 from tests.evaluators.pii_examples import FOUND, marked
 from tests.evaluators.pii_scripts import DRESSED, NAMED, NO_PLACES, NOT_IN_ANY_SCRIPT, PLACES, SCRIPTS, SHAPED

@@ -19,7 +19,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from evaluators.base import Score
 from evaluators.families.metrics import Metrics
-from evaluators.retrieval.ranking import METRICS
+from evaluators.retrieval.ranks import METRICS
 from tests.evaluators.samples import make_sample
 
 FAMILY = Metrics()

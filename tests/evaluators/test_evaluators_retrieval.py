@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evaluators.base import CannotScore, Field, JSONValue, Lane, ManagedProfile, Passage, Sample, Score
 from evaluators.families.metrics import Metrics
 from evaluators.retrieval.measured import MAX_TEXTS
-from evaluators.retrieval.ranking import METRICS, measure, ranked
+from evaluators.retrieval.ranks import METRICS, measure, ranked
 from tests.evaluators.samples import make_sample
 
 FAMILY = Metrics()

@@ -95,7 +95,7 @@ def test_redirects_are_not_followed(alice: Caller, server: Server) -> None:
 def test_a_slow_receiver_holds_up_nobody(
     alice: Caller, charlie: Caller, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalsvc.events.delivering.CALL_SECONDS", 0.5)
+    monkeypatch.setattr("evalsvc.events.sender.CALL_SECONDS", 0.5)
     new_endpoint(alice, url=server.url)
     new_endpoint(charlie, url=server.url + "/quick")
 
@@ -163,8 +163,8 @@ def test_no_key_and_no_text_is_in_a_payload_or_a_log(
 
 
 def test_what_was_claimed_by_a_dead_worker_is_sent_after_its_lease(alice: Caller, server: Server) -> None:
-    from evalsvc.events.delivering import _claim
-    from evalsvc.events.spreading import spread
+    from evalsvc.events.fanout import spread
+    from evalsvc.events.sender import _claim
 
     new_endpoint(alice, url=server.url)
     fail(alice)

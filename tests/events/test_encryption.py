@@ -7,8 +7,8 @@ from django.conf import settings
 from django.test import override_settings
 from django.utils import timezone
 
-from evalsvc.events.delivering import endpoint_keys
 from evalsvc.events.models import EventEndpoint
+from evalsvc.events.sender import endpoint_keys
 from evalsvc.judges.services import reencrypt_secrets
 from evalsvc.judges.webhooks.secrets import signing_key
 from tests.conftest import Caller

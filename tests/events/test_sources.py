@@ -7,17 +7,17 @@ from typing import Any
 
 from django.utils import timezone
 
+from evalsvc.events.connection_events import watch_connections
 from evalsvc.events.models import EventEndpoint, EventType, OutboxEvent
 from evalsvc.events.services import prune_events
-from evalsvc.events.watching import watch_connections
-from evalsvc.experiments.decisions.settling import State, _write
-from evalsvc.experiments.decisions.stopping import stop_config
+from evalsvc.experiments.decisions.completion import State, _write
+from evalsvc.experiments.decisions.stops import stop_config
 from evalsvc.experiments.models import Config
 from evalsvc.infra.redis import shared_client
 from evalsvc.judges.ledger import breaker
 from evalsvc.judges.ledger.limits import NANOS, _spend
 from evalsvc.judges.models import Connection
-from evalsvc.stats.race.racing import Drop
+from evalsvc.stats.race.elimination import Drop
 from evalsvc.tenancy.scope import account_scope
 from tests.admin.rows import plan_of
 from tests.conftest import Caller

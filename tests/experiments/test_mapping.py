@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalsvc.experiments.decisions.step import step
-from evalsvc.experiments.definition.fields.mapping import map_sample
+from evalsvc.experiments.definition.fields.mapper import map_sample
 from evaluators.registry import get_family
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted

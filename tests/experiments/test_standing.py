@@ -15,8 +15,8 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.pairs.versus import ComparisonQuestion, comparison_out
 from evalsvc.experiments.reporting.words import number, versus_words
 from evalsvc.stats.pairs.common import Common, advanced, between
-from evalsvc.stats.pairs.comparing import sign_test
-from evalsvc.stats.pairs.leading import first_of
+from evalsvc.stats.pairs.comparison import sign_test
+from evalsvc.stats.pairs.leader import first_of
 from evalsvc.stats.pairs.paired import Differences
 from evalsvc.stats.pairs.simultaneous import n_comparisons
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evalsvc.experiments.inference.estimates.figures import sums_of_row
 from evalsvc.experiments.models import Aggregate, Score
-from evalsvc.stats.basics.adding import add_sums
+from evalsvc.stats.basics.addition import add_sums
 from evalsvc.stats.basics.sums import Sums, sums_of
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment

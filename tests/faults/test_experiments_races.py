@@ -17,8 +17,8 @@ from django.db import connections
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.experiments import queueing
 from evalsvc.experiments.decisions import step
+from evalsvc.experiments.decisions.completion import settle
 from evalsvc.experiments.decisions.control import stop_by_worker
-from evalsvc.experiments.decisions.settling import settle
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.units.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer

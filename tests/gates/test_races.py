@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalsvc.gates import services
-from evalsvc.gates.weighing import weigh
+from evalsvc.gates.rules import weigh
 from tests.conftest import Caller
 from tests.gates.shapes import against, answers, finished
 

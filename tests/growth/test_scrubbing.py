@@ -15,7 +15,7 @@ from django.db import connections
 
 from evalsvc.accounts.models import AccountDeletion
 from evalsvc.infra.redis import shared_client
-from evalsvc.ops.deletion import scrubbing
+from evalsvc.ops.deletion import scrubber
 from tests.admin.conftest import new_user
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller
@@ -108,7 +108,7 @@ def test_without_it_a_deleted_row_is_still_in_its_file(servers: Any) -> None:
 
 
 def test_a_table_in_use_is_left_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scrubbing, "LOCK_SECONDS", 1)
+    monkeypatch.setattr(scrubber, "LOCK_SECONDS", 1)
     alice = new_caller(name="alice")
     with psycopg.connect(os.environ["DATABASE_MIGRATION_URL"]) as holder:
         holder.execute("LOCK TABLE prompts_prompt IN ACCESS SHARE MODE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from evalsvc.guides.searching import MOST_FOUND, search_guides, sections
+from evalsvc.guides.search import MOST_FOUND, search_guides, sections
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.guides import library
-from evalsvc.guides.rendering import anchor_of
+from evalsvc.guides.renderer import anchor_of
 from tests.docs.pages import CHECKOUT, anchors, prose
 
 PAGES = sorted((CHECKOUT / "docs").rglob("*.md"))

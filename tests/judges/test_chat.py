@@ -13,10 +13,10 @@ import pytest
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges.calls import chat, sending
+from evalsvc.judges.calls import chat, transport
 from evalsvc.judges.calls.chat import CallFailed, Completion
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.calls.reading import parse_retry_after
+from evalsvc.judges.calls.responses import parse_retry_after
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.outbound import aio
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
@@ -95,7 +95,7 @@ def test_a_copied_letter_is_refused_as_the_first_one(stub: RunningStub, model: s
     connection = facts(stub.base_url, key=f"key-{uuid.uuid4().hex}")
     first = failing(connection, model)
     complete(connection, messages=MESSAGES)
-    assert any(key[1] == connection.key for key in sending._letters)
+    assert any(key[1] == connection.key for key in transport._letters)
 
     again = failing(connection, model)
 
@@ -126,7 +126,7 @@ def test_a_copied_letter_is_the_first_one_with_other_contents(
     first, copied, others = sent
     assert copied == first
     assert (b"x-mine", b"1") in copied[1] and (b"x-mine", b"2") in others[1]
-    assert MESSAGES[0]["content"] not in str([sending._letters.find(key) for key in sending._letters])
+    assert MESSAGES[0]["content"] not in str([transport._letters.find(key) for key in transport._letters])
 
 
 @pytest.mark.parametrize("model", ["stub-hang", "stub-trickle", "stub-slow-60000"])
@@ -188,7 +188,7 @@ def test_the_operator_s_environment_stays_at_home(stub: RunningStub, monkeypatch
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-operator")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Operator: secret")
-    monkeypatch.setattr(sending, "async_http_client", lambda: recording(sent))
+    monkeypatch.setattr(transport, "async_http_client", lambda: recording(sent))
 
     complete(facts(stub.base_url, key=""), messages=MESSAGES)
 
@@ -213,7 +213,7 @@ def recording(sent: list[Any]) -> Any:
 
 def test_extra_headers_are_sent(stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
-    monkeypatch.setattr(sending, "async_http_client", lambda: recording(sent))
+    monkeypatch.setattr(transport, "async_http_client", lambda: recording(sent))
 
     complete(facts(stub.base_url, headers={"api-key": HEADER}, key="k-of-this-test"), messages=MESSAGES)
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalsvc.judges.questions.parsing import SchemaMismatch, parse
+from evalsvc.judges.questions.parser import SchemaMismatch, parse
 from tests.judges.asking import GOOD, SCHEMA
 
 TEXT = json.dumps(GOOD)

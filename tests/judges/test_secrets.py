@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from evalsvc.events.models import EventEndpoint
-from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret, encrypt_anew
+from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret, encrypt_anew
 from evalsvc.judges.connections.secrets import Secret, seal, unseal
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret

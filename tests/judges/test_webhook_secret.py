@@ -12,7 +12,7 @@ from django.db import connections
 from django.test import override_settings
 
 from evalsvc.accounts.models import AuditEntry
-from evalsvc.infra.sealing import UnreadableSecret
+from evalsvc.infra.encryption import UnreadableSecret
 from evalsvc.judges.connections.secrets import unseal
 from evalsvc.judges.models import WebhookSecret
 from evalsvc.judges.services import reencrypt_secrets

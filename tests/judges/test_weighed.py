@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsvc.judges.questions.chances import chances_of
-from evaluators.judging.sampling import wilson
+from evaluators.judging.samples import wilson
 from tests.conftest import scores_of
 from tests.factories import make_profile
 from tests.judges.asking import Judge

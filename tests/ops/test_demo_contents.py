@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from evalsvc.accounts.models import Account, ApiKey
-from evalsvc.comparisons.working import work_on
+from evalsvc.comparisons.worker import work_on
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.ops.demo.calls import DemoRefused, Send
 from evalsvc.ops.demo.contents import N_FAILURES, N_TRACES
-from evalsvc.ops.demo.filling import fill_account
+from evalsvc.ops.demo.seeder import fill_account
 from evalsvc.tenancy.scope import SYSTEM
 from tests.conftest import Caller, findings, new_caller
 from tests.factories import ok

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalsvc.ops.serving.lingering import LingeringSockets
+from evalsvc.ops.serving.sockets import LingeringSockets
 from tests.conftest import wait_until
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.local.supervisor.front.opening import environment_behind, refuse_unreachable
+from evalsvc.local.supervisor.front.setup import environment_behind, refuse_unreachable
 from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.run import Start, StartOptions
 from evalsvc.local.supervisor.supervisor import ServiceFailed

@@ -159,7 +159,7 @@ def test_what_stays_is_said(bundle: bytes) -> None:
 
 def test_books_hold_in_the_copy(receiver: Caller, copy: Any) -> None:
     from evalsvc.comparisons.maintenance import recount_comparisons
-    from evalsvc.reviews.verifying import verify_reviews
+    from evalsvc.reviews.checks import verify_reviews
 
     found = [*recount_comparisons(receiver.account.pk), *verify_reviews(receiver.account.pk)]
     assert [what for what, finding in found if finding is not None] == []

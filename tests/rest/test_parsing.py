@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.rest.bodies.located import located
-from evalsvc.rest.bodies.parsing import MAX_DEPTH, content_length, decode, read_body, walk
+from evalsvc.rest.bodies.parsers import MAX_DEPTH, content_length, decode, read_body, walk
 from evalsvc.rest.problems import Invalid, Problem, escape, field_errors
 
 ANY = msgspec.json.Decoder()

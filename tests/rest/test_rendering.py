@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 
 
 @pytest.mark.parametrize("more", [{}, {"long": 10**30}], ids=["orjson", "json"])

@@ -10,7 +10,7 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from evalsvc.rest.answering import shapes
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, KeyWarning, among, reference, shape_of
 from evalsvc.rest.answering.unknown import with_warnings
 

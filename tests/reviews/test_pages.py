@@ -8,7 +8,7 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from evalsvc.console.pages.reviews import entering
+from evalsvc.console.pages.reviews import entry
 from evalsvc.tenancy.scope import APP
 from tests.admin.conftest import join, new_user, signed_in
 from tests.annotations.shapes import new_criteria
@@ -251,7 +251,7 @@ def test_a_place_of_thousands_of_digits_is_no_answer(alice: Caller) -> None:
 
 def test_a_statement_that_takes_too_long_is_ended(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     review, _ = review_of_outputs(alice)
-    monkeypatch.setattr(entering, "MEMBER_STATEMENT_TIMEOUT", "50ms")
+    monkeypatch.setattr(entry, "MEMBER_STATEMENT_TIMEOUT", "50ms")
 
     def slow(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         is_slow = "reviews_reviewitem" in sql

@@ -17,7 +17,7 @@ SPOILED = {
 
 
 def found(caller: Caller) -> set[str]:
-    from evalsvc.reviews.verifying import verify_reviews
+    from evalsvc.reviews.checks import verify_reviews
 
     return {what for what, finding in verify_reviews(caller.account.pk) if finding}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evalsvc.stats.estimates.running import Estimate, estimate, sums_of
+from evalsvc.stats.estimates.estimator import Estimate, estimate, sums_of
 from evalsvc.stats.kinds import kind_named
 
 PASSES = [1.0] * 45 + [0.0] * 5

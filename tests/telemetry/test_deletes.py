@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsvc.accounts.models import AuditEntry
-from evalsvc.telemetry import deleting
+from evalsvc.telemetry import deletion
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
@@ -100,7 +100,7 @@ def test_it_goes_by_portions_each_in_the_audit_log(
 ) -> None:
     for _ in range(4):
         fill(alice, A, pat_app="shop")
-    monkeypatch.setattr(deleting, "PORTION", 2)
+    monkeypatch.setattr(deletion, "PORTION", 2)
 
     answer = alice.call("DELETE", "/v1/otel/spans?app=shop").json()
     assert answer == {"n_spans": 5, "n_logs": 5, "done": True}
@@ -115,8 +115,8 @@ def test_it_goes_by_portions_each_in_the_audit_log(
 def test_it_ends_in_time_and_says_so(alice: Caller, project_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
 
-    def short(**wanted: Any) -> deleting.TelemetryDeletion:
-        return deleting.delete_traces(**wanted, clock=lambda: float(next(ticks) * 15))
+    def short(**wanted: Any) -> deletion.TelemetryDeletion:
+        return deletion.delete_traces(**wanted, clock=lambda: float(next(ticks) * 15))
 
     monkeypatch.setattr("evalsvc.telemetry.api.spans.delete_traces", short)
     answers = [alice.call("DELETE", "/v1/otel/spans?app=shop").json() for _ in range(2)]

@@ -19,7 +19,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.tasks import compute
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.workers.computing import drain as draining
-from evalsvc.evaluations.workers.computing import store, waking
+from evalsvc.evaluations.workers.computing import store, wakeups
 from evalsvc.evaluations.workers.computing.drain import compute_batch, drain, take_over
 from evalsvc.evaluations.workers.computing.neighbours import Neighbours
 from evalsvc.evaluations.workers.judging import store as judged
@@ -35,8 +35,8 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """The messages that would start a process; workers of other tests, which serve every account, hear of nothing."""
     sent: list[bool] = []
     for name in ("KEY", "CALLED_KEY"):
-        monkeypatch.setattr(waking, name, f"test:{name}:{uuid.uuid4()}")
-    monkeypatch.setattr(waking, "start_process", lambda: sent.append(True) or True)
+        monkeypatch.setattr(wakeups, name, f"test:{name}:{uuid.uuid4()}")
+    monkeypatch.setattr(wakeups, "start_process", lambda: sent.append(True) or True)
     return sent
 
 
@@ -76,7 +76,7 @@ def let_leases_end() -> None:
 def test_several_requests_are_one_batch_and_each_hears_of_its_own(alice: Caller, charlie: Caller) -> None:
     box = reply_box()
     ids = [accept(alice, "exact-match", "pii"), accept(charlie), accept(alice, gold_answer="Rome")]
-    waking.wake_computing(ids[0], reply_to=box.address)
+    wakeups.wake_computing(ids[0], reply_to=box.address)
     with box.waiting_for(ids[0], Waiter(alice.account.pk)) as waiter:
         assert compute_batch("one") is False
         assert {verdict["position"] for verdict in waiter.take(30)} == {0, 1}
@@ -137,7 +137,7 @@ def test_accounts_by_the_hundred_have_their_turn_in_the_order_of_their_requests(
 def test_a_claim_that_is_full_calls_another_process(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draining, "MOST_AT_ONCE", 2)
     nudged: list[bool] = []
-    monkeypatch.setattr(waking, "nudge_computing", lambda: nudged.append(True))
+    monkeypatch.setattr(wakeups, "nudge_computing", lambda: nudged.append(True))
     for _ in range(3):
         accept(alice)
 
@@ -206,7 +206,7 @@ def test_one_process_is_left_to_others_while_all_the_rest_are_slow(
     alice: Caller, charlie: Caller, neighbour: Neighbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nudged: list[bool] = []
-    monkeypatch.setattr(waking, "nudge_computing", lambda: nudged.append(True))
+    monkeypatch.setattr(wakeups, "nudge_computing", lambda: nudged.append(True))
     bob = new_caller(name="bob")
     neighbour.begins(charlie.account.pk)
     for _ in range(20):
@@ -280,7 +280,7 @@ def test_what_a_process_was_lost_with_is_claimed_again_alone(alice: Caller, char
 def test_a_message_that_comes_again_does_not_wait_for_a_lost_process(alice: Caller) -> None:
     name = str(uuid.uuid4())
     accept(alice)
-    waking.note_computing(name, store.claim_computing(limit=8))
+    wakeups.note_computing(name, store.claim_computing(limit=8))
     assert compute_batch("another") is False
     assert states(alice) == ["pending"]
 
@@ -348,8 +348,8 @@ def test_without_redis_the_sweep_finds_it(alice: Caller, monkeypatch: pytest.Mon
         return redis.Redis(port=1, socket_connect_timeout=0.1)
 
     accept(alice)
-    monkeypatch.setattr(waking, "shared_client", away)
-    assert waking.nudge_computing() is False
+    monkeypatch.setattr(wakeups, "shared_client", away)
+    assert wakeups.nudge_computing() is False
     assert compute_batch("one") is False
     assert states(alice) == ["success"]
 
@@ -380,9 +380,9 @@ def test_a_verdict_that_cannot_be_kept_fails_alone(
 def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
     called: list[bool],
 ) -> None:
-    assert waking.wake_computing(1, reply_to=None) and called == [True]
-    assert waking.wake_computing(2, reply_to=None) and called == [True]  # whoever starts finds both
-    waking.answer_call()
-    assert waking.wake_computing(3, reply_to=None) and called == [True, True]
-    assert Ear(waking.KEY, 1.0).hears() is True
-    assert shared_client().llen(waking.KEY) == 0
+    assert wakeups.wake_computing(1, reply_to=None) and called == [True]
+    assert wakeups.wake_computing(2, reply_to=None) and called == [True]  # whoever starts finds both
+    wakeups.answer_call()
+    assert wakeups.wake_computing(3, reply_to=None) and called == [True, True]
+    assert Ear(wakeups.KEY, 1.0).hears() is True
+    assert shared_client().llen(wakeups.KEY) == 0

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from evalsvc.local.draining import MalformedDrain, drain_seconds, refuse_malformed_drain
+from evalsvc.local.drain import MalformedDrain, drain_seconds, refuse_malformed_drain
 from tests.conftest import CHECKOUT, Caller, findings, scores_of, wait_until
 from tests.serving import CONFIGURED
 from tests.work.waiting_web import PATIENCE, Web, fetched, fill, status, waiting_web

@@ -21,10 +21,10 @@ from evalsvc.evaluations.models import EvaluationTag
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.evaluations.verdicts import Postponable, Verdict
 from evalsvc.evaluations.workers import lane
-from evalsvc.evaluations.workers.judging import recording, store
+from evalsvc.evaluations.workers.judging import recorder, store
 from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed
-from evalsvc.evaluations.workers.judging.waking import wake_judging
+from evalsvc.evaluations.workers.judging.wakeups import wake_judging
 from evalsvc.infra.functions import function_text
 from tests import leftovers
 from tests.conftest import Caller, findings, scores_of
@@ -142,7 +142,7 @@ def test_patience_ends(alice: Caller) -> None:
 
     assert store.postpone([claimed], [86_400.0]) == {claimed.id: False}
     missed = Postponable("error", error_code="rate_limited", retry_after_seconds=86_400)
-    assert recording.record([(claimed, missed)]) == 1
+    assert recorder.record([(claimed, missed)]) == 1
     assert [(row.status, row.error_code) for row in rows_of(alice)] == [("error", "rate_limited")]
 
 
@@ -199,7 +199,7 @@ def test_two_accounts_of_a_batch_see_nothing_of_each_other(
         # An account that is wrong by mistake reads nothing and writes nothing.
         wrong = other._replace(account_id=one.account_id)
         assert store.read_claimed([one, wrong]).keys() == {one.id}
-        assert store.finish_judging(recording.items_of([(one, SUCCESS), (wrong, SUCCESS)])) == {(one.request_id, 0)}
+        assert store.finish_judging(recorder.items_of([(one, SUCCESS), (wrong, SUCCESS)])) == {(one.request_id, 0)}
 
     status = {row.account_id: row.status for row in rows_of(alice, charlie)}
     assert status == {one.account_id: "success", other.account_id: "pending"}
@@ -226,8 +226,8 @@ def test_verdicts_of_two_accounts_are_one_transaction_and_once_in_each_history(a
         waits(caller, profile(caller), 10)
     done = [(one, SUCCESS) for one in claim()]
 
-    assert recording.record(done) == 20
-    assert recording.record(done) == 0
+    assert recorder.record(done) == 20
+    assert recorder.record(done) == 0
     written = rows_of(alice, charlie)
     assert {row.status for row in written} == {"success"}
     assert len({row.request.completed_at.replace(microsecond=0) for row in written.select_related("request")}) <= 2
@@ -279,10 +279,10 @@ def test_a_batch_writes_what_a_request_by_itself_writes(
     (theirs,) = waits(charlie, profile(charlie))
     verdicts = dict(enumerate((SUCCESS, failed, error)))
     done = [(one, SUCCESS if one.request_id == theirs else verdicts[one.position]) for one in claim()]
-    items: list[Any] = recording.items_of([one for one in done if one[0].request_id in (batch, theirs)])
-    items += recording.items_of([one for one in done if one[0].request_id == part and one[0].position == 1])
+    items: list[Any] = recorder.items_of([one for one in done if one[0].request_id in (batch, theirs)])
+    items += recorder.items_of([one for one in done if one[0].request_id == part and one[0].position == 1])
     own: Any
-    (own,) = recording.items_of([one for one in done if one[0].request_id == alone])
+    (own,) = recorder.items_of([one for one in done if one[0].request_id == alone])
     if not tells_ids:
         for item in items:
             item["verdicts"] = [{k: v for k, v in one.items() if k != "id"} for one in item["verdicts"]]
@@ -311,7 +311,7 @@ def test_what_cannot_be_stored_fails_alone(alice: Caller, charlie: Caller, poiso
     for caller in (alice, charlie):
         waits(caller, profile(caller), 3)
     (first, *others) = claim()
-    recording.record([(first, poison), *((one, SUCCESS) for one in others)])
+    recorder.record([(first, poison), *((one, SUCCESS) for one in others)])
 
     rows = {row.pk: (row.status, row.error_code) for row in rows_of(alice, charlie)}
     assert rows.pop(first.id) == ("error", "evaluator_failed")
@@ -327,7 +327,7 @@ def test_verdicts_are_pushed_to_where_their_request_waits(alice: Caller, charlie
         box.waiting_for(theirs, Waiter(charlie.account.pk)) as stranger,
     ):
         assert wake_judging(mine, reply_to=box.address)
-        recording.record([(one, SUCCESS) for one in claim()])
+        recorder.record([(one, SUCCESS) for one in claim()])
         (verdict,) = waiter.take(30)
 
         assert (verdict["position"], verdict["status"], verdict["score"]) == (0, "success", 0.75)
@@ -357,7 +357,7 @@ def test_a_message_of_an_earlier_version_frees_nothing_that_is_held(alice: Calle
 
 def test_capture_none_is_purged_an_hour_after_its_verdict(alice: Caller) -> None:
     (request_id,) = waits(alice, profile(alice), capture="none")
-    recording.record([(one, SUCCESS) for one in claim()])
+    recorder.record([(one, SUCCESS) for one in claim()])
 
     assert alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"] == "success"
     assert scores_of(alice, "judge") == []

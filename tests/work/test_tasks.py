@@ -18,7 +18,7 @@ from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.tasks import compute, score_lane
-from evalsvc.evaluations.workers.computing import waking
+from evalsvc.evaluations.workers.computing import wakeups
 from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, scores_of
 from tests.work.keeping import EVALUATOR, pending
@@ -73,11 +73,11 @@ def test_the_task_is_known_by_its_name() -> None:
 def test_the_cpu_lane_is_called_by_a_message_that_a_restart_of_the_broker_keeps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert waking.QUEUE == "cpu"
+    assert wakeups.QUEUE == "cpu"
     # A queue that no worker of other tests empties, and a list at which none of them listens.
     for name in ("KEY", "CALLED_KEY"):
-        monkeypatch.setattr(waking, name, f"test:{name}:{secrets.token_hex(8)}")
-    monkeypatch.setattr(waking, "QUEUE", "experiments")
+        monkeypatch.setattr(wakeups, name, f"test:{name}:{secrets.token_hex(8)}")
+    monkeypatch.setattr(wakeups, "QUEUE", "experiments")
     broker = redis.Redis.from_url(
         settings.CELERY_BROKER_URL.replace("redis+socket://", "unix://").replace("virtual_host", "db")
     )
@@ -102,7 +102,7 @@ def test_without_a_broker_the_work_waits_in_the_database(alice: Caller, monkeypa
     monkeypatch.setattr(app.amqp, "_producer_pool", None)
     request_id = pending(alice, lease_seconds=-1e9)  # the first that a sweep takes
     ref = LaneRef(alice.account.pk, request_id, "cpu", 0)
-    shared_client().delete(waking.CALLED_KEY)  # a call of the test before would be enough for this one
+    shared_client().delete(wakeups.CALLED_KEY)  # a call of the test before would be enough for this one
 
     assert enqueue_lane(request_id, "cpu", reply_to=None) is False
 

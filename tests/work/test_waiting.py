@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from evalsvc.evaluations.evaluate import replies, waiting
+from evalsvc.evaluations.evaluate import replies, wait
 from evalsvc.evaluations.evaluate import stored as stored_requests
 from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
 from evalsvc.evaluations.tasks import score_lane
@@ -26,7 +26,7 @@ NEVER = 1000.0
 def room(monkeypatch: pytest.MonkeyPatch) -> WaitingRoom:
     """An empty room of four places."""
     room = WaitingRoom(4)
-    monkeypatch.setattr(waiting, "room", room)
+    monkeypatch.setattr(wait, "room", room)
     return room
 
 
@@ -60,7 +60,7 @@ def work(caller: Caller, request_id: int) -> None:
 def test_a_verdict_is_pushed_to_whoever_asks_for_it(
     alice: Caller, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", NEVER)
+    monkeypatch.setattr(wait, "LOOK_SECONDS", NEVER)
     announced = threading.Event()
     announce = replies.ReplyBox.announce
 
@@ -90,15 +90,15 @@ def test_a_verdict_that_came_before_anybody_listened_is_found(alice: Caller, mon
             work(alice, request_id)
         return stored
 
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", NEVER)
-    monkeypatch.setattr(waiting, "get_stored", then_it_is_done)
+    monkeypatch.setattr(wait, "LOOK_SECONDS", NEVER)
+    monkeypatch.setattr(wait, "get_stored", then_it_is_done)
 
     assert status(ask(alice, request_id)) == "success"
 
 
 def test_a_lost_push_costs_a_look(alice: Caller, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalsvc.evaluations.tasks.send_reply", lambda *_: None)
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(wait, "LOOK_SECONDS", 0.3)
     request_id = pending(alice)
     (asked,) = waits(pool, alice, request_id)
     work(alice, request_id)
@@ -118,7 +118,7 @@ def test_many_who_wait_look_as_often_as_one(
         return look(account_id=account_id, request_ids=request_ids)
 
     monkeypatch.setattr("evalsvc.evaluations.tasks.send_reply", lambda *_: None)
-    monkeypatch.setattr(waiting, "finished_verdicts", noted)
+    monkeypatch.setattr(wait, "finished_verdicts", noted)
     mine, theirs = sorted(pending(alice) for _ in range(3)), pending(charlie)
     asked = waits(pool, alice, *mine) + waits(pool, charlie, theirs)
     wait_until(lambda: (alice.account.pk, mine) in looks and looks.count((charlie.account.pk, [theirs])) >= 2)
@@ -192,17 +192,17 @@ def test_whoever_waits_holds_no_connection(
 
 
 def test_pauses_follow_what_such_work_usually_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_usual_seconds", BoundedCache(10))
+    monkeypatch.setattr(wait, "_usual_seconds", BoundedCache(10))
 
     def pauses(account_id: int, *ages: float) -> list[int]:
-        return [waiting.pending_retry_after(account_id, asks_judge=True, age_seconds=age) for age in ages]
+        return [wait.pending_retry_after(account_id, asks_judge=True, age_seconds=age) for age in ages]
 
     assert pauses(1, 0, 0.5, 2, 6, 100) == [1, 1, 1, 3, 10]
-    waiting._learn((1, True), 4.0, True)
+    wait._learn((1, True), 4.0, True)
     assert pauses(1, 0, 1, 3.9, 8, 100) == [4, 3, 1, 4, 10]
-    waiting._learn((1, True), 0.1, False)  # sent away early: that says nothing
+    wait._learn((1, True), 0.1, False)  # sent away early: that says nothing
     assert pauses(1, 0) == [4]
     for _ in range(50):
-        waiting._learn((1, True), 60.0, False)
+        wait._learn((1, True), 60.0, False)
     assert pauses(1, 0) == [10]
     assert pauses(2, 0) == [1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from evalsvc.evaluations.evaluate.waiting import places_for
+from evalsvc.evaluations.evaluate.wait import places_for
 from evalsvc.evaluations.evaluate.waiting_room import Release, WaitingRoom
 
 

@@ -23,7 +23,7 @@ from evalsvc.accounts.selectors import KeyRow, find_key
 from evalsvc.infra.cache import AccountCache, CacheEntry
 from evalsvc.rest.edge.door import belongs_to
 from evalsvc.rest.problems import Problem
-from evalsvc.tenancy.reading import KeyLocks
+from evalsvc.tenancy.rows import KeyLocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from evalsvc.accounts.models import User
-from evalsvc.infra.sealing import UnreadableSecret, encrypt_anew
+from evalsvc.infra.encryption import UnreadableSecret, encrypt_anew
 from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
 
 APP_CODE, RECOVERY_CODE = Authenticator.Type.TOTP.value, Authenticator.Type.RECOVERY_CODES.value

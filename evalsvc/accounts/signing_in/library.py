@@ -23,7 +23,7 @@ from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.sessions import begin_session
 from evalsvc.accounts.signing_in.trail import record_of_person
-from evalsvc.infra.sealing import decrypt, encrypt
+from evalsvc.infra.encryption import decrypt, encrypt
 
 FACTOR_STAGE = "mfa_authenticate"
 

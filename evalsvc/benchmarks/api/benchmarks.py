@@ -28,7 +28,7 @@ from evalsvc.experiments.bodies.plans import ConfigIn, PlanIn
 from evalsvc.experiments.bodies.strict import Strict
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.plans import PlanSpec
-from evalsvc.experiments.planning import read_experiment
+from evalsvc.experiments.parser import read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import answers_with, shape_of

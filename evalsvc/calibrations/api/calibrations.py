@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.calibrations.answering import calibrate
 from evalsvc.calibrations.bodies import CalibrationAnswer, CalibrationBody
+from evalsvc.calibrations.use_case import calibrate
 from evalsvc.rest.answering.shapes import answers_with, reference
-from evalsvc.rest.bodies.parsing import decode, read_body
+from evalsvc.rest.bodies.parsers import decode, read_body
 
 _decoder = msgspec.json.Decoder(CalibrationBody)
 

@@ -22,7 +22,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 from evalsvc.accounts.admin.base import CODE_CLASS, EDITOR, READER, ScopedAdmin, ServiceForm, actor_of, has_role
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
-from evalsvc.rest.bodies.parsing import decode
+from evalsvc.rest.bodies.parsers import decode
 from evalsvc.rest.problems import Problem
 from evaluators.base import Family, JSONValue
 from evaluators.registry import UnknownFamily, families, get_family

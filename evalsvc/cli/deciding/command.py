@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import click
 
-from evalsvc.cli.deciding.asking import ask_gate, gate_page, name_side
 from evalsvc.cli.deciding.decision import TROUBLE
+from evalsvc.cli.deciding.gates_api import ask_gate, gate_page, name_side
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.commands import write_text
-from evalsvc.cli.looking.following import follow
+from evalsvc.cli.looking.follower import follow
 from evalsvc.cli.options import Refused, client_options, report_options
 from evalsvc.cli.report import Report
 from evalsvc.client.client import Client

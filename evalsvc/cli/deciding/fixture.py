@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click import ClickException
 
-from evalsvc.cli.deciding.asking import ask_gate, name_side
 from evalsvc.cli.deciding.decision import DecisionAnswer
+from evalsvc.cli.deciding.gates_api import ask_gate, name_side
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.options import require_credentials
 from evalsvc.cli.running.data import read_data

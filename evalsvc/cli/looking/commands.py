@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.board import open_board
-from evalsvc.cli.looking.following import follow, live_as_json, standing_lines
+from evalsvc.cli.looking.follower import follow, live_as_json, standing_lines
 from evalsvc.cli.options import Refused, client_options, report_options
 from evalsvc.cli.places import resolve_config, resolve_experiment
 from evalsvc.cli.report import Report

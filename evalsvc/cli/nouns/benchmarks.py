@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from evalsvc.cli.looking.following import estimate_line
+from evalsvc.cli.looking.follower import estimate_line
 from evalsvc.cli.options import INCOMPLETE, Refused, client_options, given, read_key_values, report_options
 from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.board import open_board
-from evalsvc.cli.looking.following import follow, live_as_json, standing_lines
+from evalsvc.cli.looking.follower import follow, live_as_json, standing_lines
 from evalsvc.cli.options import INCOMPLETE, Refused, client_options, given, read_key_values, report_options
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import Data, read_data

@@ -24,7 +24,7 @@ from evalsvc.client.scoring.scorers import is_computed_at_end
 from evalsvc.client.service.bodies import ExampleBody, ExperimentBody, OutputBody
 from evalsvc.client.service.service import Service
 from evalsvc.client.service.transport import Param
-from evalsvc.client.showing.drawing import DrawnInterval, Plottable
+from evalsvc.client.showing.charts import DrawnInterval, Plottable
 from evalsvc.client.values import from_json
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.experiment.examples import LocalExample, build_row, to_components
-from evalsvc.client.experiment.running import RowRunner, fill_row, make_runner, score_row, set_span
-from evalsvc.client.experiment.sampling import (
+from evalsvc.client.experiment.runners import RowRunner, fill_row, make_runner, score_row, set_span
+from evalsvc.client.experiment.samples import (
     build_refused_body,
     build_sampled_body,
     mark_bad_outputs,

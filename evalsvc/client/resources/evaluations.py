@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsvc.client.service.sending import Sent, send_rows
+from evalsvc.client.service.result_batches import Sent, send_rows
 from evalsvc.client.service.transport import Param, Transport
 from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import to_json, to_json_object

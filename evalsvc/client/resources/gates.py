@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.service.transport import Transport
-from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonValue, to_json, to_json_object

@@ -10,7 +10,7 @@ from typing import Any
 from evalsvc.client.resources.annotations import said_value
 from evalsvc.client.results.files import write_pieces
 from evalsvc.client.service.transport import Transport, with_params
-from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import JsonObject, to_json_object
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import ComparedConfigBody, ComparisonBody
 from evalsvc.client.results.live import comparison_word
-from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.rows import Row
-from evalsvc.client.showing.drawing import render_table
+from evalsvc.client.showing.charts import render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.values import to_json
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import HistoryBody
 from evalsvc.client.results.verdicts import Interval
-from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.digits import placed
 

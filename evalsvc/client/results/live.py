@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import LiveBody, StandingBody
 from evalsvc.client.results.metrics import Metrics
-from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.results.bodies import MetricBody
-from evalsvc.client.showing.drawing import DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.digits import digits_text, ends_text, level_text
 

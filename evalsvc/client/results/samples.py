@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.verdicts import EvaluateResult
-from evalsvc.client.showing.drawing import Cell, render_table
+from evalsvc.client.showing.charts import Cell, render_table
 from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:

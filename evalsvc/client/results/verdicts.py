@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from evalsvc.client.results.bodies import EvaluateBody, IntervalBody, VerdictBody
 from evalsvc.client.results.metrics import Metrics
-from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.digits import placed
 

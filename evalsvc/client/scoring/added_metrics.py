@@ -11,7 +11,7 @@ from evalsvc.client.coroutines import Loop
 from evalsvc.client.results.live import Standing
 from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.rescoring import compute_score, part_of
+from evalsvc.client.scoring.row_scores import compute_score, part_of
 from evalsvc.client.scoring.scorers import CustomMetric, Scorer, build_scorer
 from evalsvc.client.service.bodies import OutputBody
 from evalsvc.client.service.evaluators import build_evaluator_entry, evaluator_label

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from evalsvc.client.results.metrics import Metric, Metrics
 from evalsvc.client.results.rows import Row
 from evalsvc.client.scoring.estimates import wilson_interval
-from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:

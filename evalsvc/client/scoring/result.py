@@ -17,10 +17,10 @@ from evalsvc.client.results.tables import flatten_rows, write_csv
 from evalsvc.client.scoring.added_metrics import StoredRun, add_metric
 from evalsvc.client.scoring.batches import compute_metrics
 from evalsvc.client.scoring.confusion import Confusion, count_confusion
-from evalsvc.client.scoring.rescoring import refuse_taken_names, score_rows
+from evalsvc.client.scoring.row_scores import refuse_taken_names, score_rows
 from evalsvc.client.scoring.scorers import CustomMetric, Scorer
 from evalsvc.client.service.service import Service
-from evalsvc.client.showing.drawing import DrawnInterval, Plottable
+from evalsvc.client.showing.charts import DrawnInterval, Plottable
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.values import from_json, to_json
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evalsvc.client.showing.drawing import Cell, DrawnInterval, Plottable, render_table
+from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.showing.records import ServiceObject
 from evalsvc.digits import digits_text, ends_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
-from evalsvc.client.showing.drawing import render_table
+from evalsvc.client.showing.charts import render_table
 from evalsvc.client.showing.frames import build_frame
 
 if TYPE_CHECKING:

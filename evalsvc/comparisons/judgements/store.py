@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
-from evalsvc.comparisons.judgements.pairing import Pick
+from evalsvc.comparisons.judgements.schedule import Pick
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.tenancy.scope import SYSTEM, current_role
 

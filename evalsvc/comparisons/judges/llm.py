@@ -11,7 +11,7 @@ from django.conf import settings as django_settings
 
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.evaluations.verdicts import Stalled, Verdict, judge_sample, refused
-from evalsvc.experiments.definition.fields.mapping import map_sample
+from evalsvc.experiments.definition.fields.mapper import map_sample
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.runner.score import JUDGE_WAIT_SECONDS, judge_cost
 from evalsvc.experiments.runner.units.context import read_unit_examples

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.accounts.models import Account
-from evalsvc.comparisons.judgements.pairing import Pick
+from evalsvc.comparisons.judgements.schedule import Pick
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid, NotFound

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.marking import shown_literally
+from evalsvc.console.parts.marks import shown_literally
 from evalsvc.reports.words import number_text, text_of
 
 register = template.Library()

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.datasets import services
-from evalsvc.datasets.api.receiving import Form, is_form, receive_form
+from evalsvc.datasets.api.receiver import Form, is_form, receive_form
 from evalsvc.datasets.api.shapes import (
     CUSTOM,
     DatasetDiff,
@@ -34,7 +34,7 @@ from evalsvc.datasets.api.shapes import (
 )
 from evalsvc.datasets.importers.lines import decode_json
 from evalsvc.datasets.importers.names import check_mapping
-from evalsvc.datasets.importers.reading import Upload, read_examples, read_upload
+from evalsvc.datasets.importers.reader import Upload, read_examples, read_upload
 from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import (

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from rest_framework import serializers
 
 from evalsvc.datasets.exports import ExampleOut, example_out
-from evalsvc.datasets.importers.reading import UPLOADED
+from evalsvc.datasets.importers.reader import UPLOADED
 from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
 from evalsvc.datasets.selectors import Change, Counts
 from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, shape_of

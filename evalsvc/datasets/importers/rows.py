@@ -15,7 +15,7 @@ from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record, decode_json
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import PASSAGE_COLUMNS, Names
 from evalsvc.datasets.models import MAX_KEY
-from evalsvc.rest.bodies.parsing import find_unstorable, might_be_unstorable
+from evalsvc.rest.bodies.parsers import find_unstorable, might_be_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 
 # The keys of a passage object: first those for its text, then those for its id.

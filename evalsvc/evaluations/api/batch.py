@@ -13,7 +13,7 @@ from evalsvc.evaluations.ingest.scores import keep_scores
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import KeptEvaluations
 from evalsvc.rest.answering.shapes import answers_with
-from evalsvc.rest.bodies.parsing import keys_of, read_body
+from evalsvc.rest.bodies.parsers import keys_of, read_body
 
 
 def score_batch_schema() -> dict[str, object]:

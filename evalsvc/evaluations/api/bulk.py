@@ -15,7 +15,7 @@ from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.evaluations.wire.bulk import NDJSON, read_batch
 from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.rest.answering.answers import JSON
-from evalsvc.rest.bodies.parsing import read_body
+from evalsvc.rest.bodies.parsers import read_body
 from evalsvc.rest.idempotency import REPLAYED_HEADER, Claim, Replay, read_idempotency_key, retries_of
 from evalsvc.rest.idempotent_rows import RowsClaim, claim_rows, claim_rows_of_try
 

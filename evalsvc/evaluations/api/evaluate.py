@@ -10,14 +10,14 @@ from rest_framework.request import Request
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api import openapi
-from evalsvc.evaluations.evaluate import waiting
+from evalsvc.evaluations.evaluate import wait
 from evalsvc.evaluations.evaluate.answers import answer_stored
 from evalsvc.evaluations.evaluate.use_case import Asked, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.evaluations.wire.request import fingerprint, read_call
 from evalsvc.rest.answering.answers import to_response
-from evalsvc.rest.bodies.parsing import read_body
+from evalsvc.rest.bodies.parsers import read_body
 from evalsvc.rest.idempotency import REPLAYED_HEADER, retries_of
 
 
@@ -62,5 +62,5 @@ class StoredEvaluateView(AccountView):
         `Prefer: wait=N` waits for what is pending. With capture `none` all is gone an hour after the last verdict.
         """
         prefer = read_prefer(request.META.get("HTTP_PREFER", ""), waits=False).waiting_only()
-        stored_request = waiting.await_stored(account_id=self.account.pk, request_id=id, seconds=prefer.seconds)
+        stored_request = wait.await_stored(account_id=self.account.pk, request_id=id, seconds=prefer.seconds)
         return to_response(answer_stored(stored_request, prefer))

@@ -12,11 +12,11 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve, resolve_evaluator
-from evalsvc.evaluations.history.asking import read_asked
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.lineage import origins_of
 from evalsvc.evaluations.history.read import history_summary, list_history, profiles_with_scores, thresholds_of
 from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.history.selection import read_asked
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import history_shapes, shapes

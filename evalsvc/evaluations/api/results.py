@@ -32,7 +32,7 @@ from evalsvc.evaluations.wire.shapes import (
 from evalsvc.evaluations.wire.stored import entry_of, request_facts
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.fields import StrictText
-from evalsvc.rest.bodies.parsing import keys_of, read_body
+from evalsvc.rest.bodies.parsers import keys_of, read_body
 from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import id_at

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved import services
-from evalsvc.evaluations.saved.reading import read_search
+from evalsvc.evaluations.saved.parser import read_search
 from evalsvc.evaluations.saved.selectors import get_search, list_searches
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answer_with, answers_with, shape_of

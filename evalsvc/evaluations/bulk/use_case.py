@@ -16,10 +16,10 @@ from evalsvc.accounts.access.authentication import Caller
 from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.accounts.access.throttling import refusal_of
 from evalsvc.evaluations.bulk.answers import written_row
-from evalsvc.evaluations.bulk.keeping import Keeper
-from evalsvc.evaluations.bulk.planning import Planner
+from evalsvc.evaluations.bulk.keeper import Keeper
+from evalsvc.evaluations.bulk.listener import REQUEST, BatchPlace
+from evalsvc.evaluations.bulk.planner import Planner
 from evalsvc.evaluations.bulk.rows import BatchRow
-from evalsvc.evaluations.bulk.waiting import REQUEST, BatchPlace
 from evalsvc.evaluations.evaluate.accept import fill_in
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS
 from evalsvc.evaluations.evaluate.stored import read_stored_many, stamp_many_pending_answered

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from django.utils import timezone
 
-from evalsvc.evaluations.evaluate import waiting
+from evalsvc.evaluations.evaluate import wait
 from evalsvc.evaluations.evaluate.accept import answer_facts
 from evalsvc.evaluations.evaluate.rows import Accepted
 from evalsvc.evaluations.evaluate.stored import StoredRequest, facts_of_stored
@@ -15,7 +15,7 @@ from evalsvc.evaluations.wire.answer import evaluate_answer, without_echoes
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.shapes import EvaluateAnswer
 from evalsvc.rest.answering.answers import JSON, WrittenAnswer
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 from evaluators.base import Lane
 
 
@@ -29,7 +29,7 @@ def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 
         headers["Location"] = address_of(accepted.request_id)
     if accepted.pending_lanes:
         asks_judge = Lane.JUDGE in accepted.pending_lanes
-        pause = waiting.pending_retry_after(accepted.account_id, asks_judge=asks_judge, age_seconds=age_seconds)
+        pause = wait.pending_retry_after(accepted.account_id, asks_judge=asks_judge, age_seconds=age_seconds)
         headers["Retry-After"] = str(pause)
     status = 202 if headers and prefer.respond_async else 200
     return _answer(status, evaluate_answer(*answer_facts(accepted)), headers, prefer.applied)
@@ -75,4 +75,4 @@ def _pause_for(stored: StoredRequest) -> int:
     began = max(evaluation.created_at for evaluation in stored.pending)
     asks_judge = any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
     age = (timezone.now() - began).total_seconds()
-    return waiting.pending_retry_after(stored.request.account_id, asks_judge=asks_judge, age_seconds=age)
+    return wait.pending_retry_after(stored.request.account_id, asks_judge=asks_judge, age_seconds=age)

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from evalsvc.accounts.access.rate_limiter import Admission, expect_repeats
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.evaluate import accept, waiting
+from evalsvc.evaluations.evaluate import accept, wait
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored, kept_of_accepted
 from evalsvc.evaluations.evaluate.replies import reply_box
 from evalsvc.evaluations.evaluate.retries import (
@@ -92,7 +92,7 @@ def evaluate(caller: Asker, asked: Asked, *, claim: Claim | None, enqueue: Enque
 
 def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAnswer:
     """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
-    stored_request = waiting.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
+    stored_request = wait.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
     if not stored_request.is_finished and not prefer.respond_async:
         stamp_pending_answered(account_id, request_id)
         expect_repeats(account_id, seconds=RETRY_WINDOW_SECONDS)
@@ -168,7 +168,7 @@ def _accept(
             entries=entries,
             fingerprint=asked.fingerprint,
             keep_always=prefer.respond_async,
-            tells_pending=not prefer.respond_async and not waiting.may_wait(account_id, prefer.seconds),
+            tells_pending=not prefer.respond_async and not wait.may_wait(account_id, prefer.seconds),
         )
         if not accepted_call.pending_lanes and not prefer.respond_async:
             answer = answer_accepted(accepted_call, prefer)
@@ -206,12 +206,12 @@ def _keep_answer(claim: Claim, accepted: Accepted, answer: WrittenAnswer) -> Non
 def _await(accepted: Accepted, seconds: float, enqueue: Enqueue) -> None:
     request_id = _stored_id(accepted)
     # Take the place before enqueueing the work, so that its verdict finds a listener.
-    with waiting.place_for(accepted.account_id, request_id, seconds) as waiter:
+    with wait.place_for(accepted.account_id, request_id, seconds) as waiter:
         reply_to = reply_box().address if waiter else None
         for lane in accepted.pending_lanes:
             enqueue(request_id, lane, reply_to=reply_to)
         if waiter:
-            waiting.await_verdicts(accepted, waiter, seconds)
+            wait.await_verdicts(accepted, waiter, seconds)
 
 
 def _stored_id(accepted: Accepted) -> int:

@@ -31,7 +31,7 @@ from evalsvc.evaluations.wire.inputs import (
     type_errors,
 )
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint
-from evalsvc.rest.bodies.parsing import decode
+from evalsvc.rest.bodies.parsers import decode
 from evalsvc.rest.problems import FieldError
 from evaluators.samples import build_sample
 

@@ -21,7 +21,7 @@ from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import RowKeys
 from evalsvc.rest.bodies.names import app_error, kept_app
-from evalsvc.rest.bodies.parsing import decode, keys_of
+from evalsvc.rest.bodies.parsers import decode, keys_of
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Problem
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.services import record_audit
 from evalsvc.evaluations.models import SavedSearch
-from evalsvc.evaluations.saved.reading import checked_query
+from evalsvc.evaluations.saved.parser import checked_query
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope, current_role

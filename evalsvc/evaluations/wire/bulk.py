@@ -10,7 +10,7 @@ from itertools import islice
 import msgspec
 
 from evalsvc.evaluations.wire.inputs import SPELLINGS
-from evalsvc.rest.bodies.parsing import decode
+from evalsvc.rest.bodies.parsers import decode
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 MAX_SAMPLES = 1000

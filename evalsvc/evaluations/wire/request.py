@@ -24,7 +24,7 @@ from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.rest.bodies.names import app_error, kept_app
-from evalsvc.rest.bodies.parsing import decode_noting_unknown, keys_of
+from evalsvc.rest.bodies.parsers import decode_noting_unknown, keys_of
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
 from evaluators.base import Sample

@@ -15,7 +15,7 @@ from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.verdicts import Verdict, verdict_columns
 from evalsvc.evaluations.wire.inputs import stored_sample
-from evalsvc.evaluations.workers.computing.scoring import computed
+from evalsvc.evaluations.workers.computing.scorer import computed
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Sample
 

@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from unfold.decorators import display
 
 from evalsvc.accounts.admin.base import READER, ScopedAdmin, is_operator, shorten
-from evalsvc.experiments.admin.listing import PlanList, StateFilter
+from evalsvc.experiments.admin.changelist import PlanList, StateFilter
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.words import number
 

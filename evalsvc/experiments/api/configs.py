@@ -18,8 +18,8 @@ from evalsvc.experiments.api.answers.runs import (
 )
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
-from evalsvc.experiments.decisions.labelling import label_config
 from evalsvc.experiments.decisions.promotion import promote_config
+from evalsvc.experiments.decisions.prompt_labels import label_config
 from evalsvc.experiments.definition.checks.modes import check_modes
 from evalsvc.experiments.definition.checks.unmapped import check_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs

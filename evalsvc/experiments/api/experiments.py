@@ -16,7 +16,7 @@ from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import ExperimentAnswer, ExperimentPage, ExperimentPreview
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.definition.ranges import warned
-from evalsvc.experiments.planning import PlannedExperiment, preview_experiment, read_experiment
+from evalsvc.experiments.parser import PlannedExperiment, preview_experiment, read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
 from evalsvc.projects.models import Experiment

@@ -20,7 +20,7 @@ from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.rest.answering.pagination import page
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 from evalsvc.rest.answering.shapes import answers_with
 
 MAX_REMEMBERED = 200

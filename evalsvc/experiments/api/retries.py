@@ -15,7 +15,7 @@ from evalsvc.experiments.bodies.plans import read_digits
 from evalsvc.experiments.bodies.strict import Strict
 from evalsvc.experiments.models import Retry
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.runner.retrying import order_retry
+from evalsvc.experiments.runner.retry_orders import order_retry
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.fields import StrictText

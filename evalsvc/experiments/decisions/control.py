@@ -10,8 +10,8 @@ from django.db.models import Case, F, Q, Value, When
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.experiments.decisions.settling import find_locked_plan, settle
-from evalsvc.experiments.decisions.stopping import n_in_flight, stop_config
+from evalsvc.experiments.decisions.completion import find_locked_plan, settle
+from evalsvc.experiments.decisions.stops import n_in_flight, stop_config
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, KnownConnections, prepared_parameters, problems
 from evalsvc.experiments.definition.knobs import Path, pointed, with_values
@@ -23,7 +23,7 @@ from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.experiments.services import add_configs
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.race.racing import Drop
+from evalsvc.stats.race.elimination import Drop
 from evalsvc.tenancy.scope import account_scope
 
 State = Config.State

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from evalsvc.experiments.decisions.stopping import RESUMED, bring_back, note, stop_config
+from evalsvc.experiments.decisions.stops import RESUMED, bring_back, note, stop_config
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Policy
-from evalsvc.stats.race.racing import Contender, Drop, Rules, decide, unsupported
+from evalsvc.stats.race.elimination import Contender, Drop, Rules, decide, unsupported
 
 State, Reason = Config.State, Config.StopReason
 

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 from django.db import connections
 
+from evalsvc.experiments.decisions.completion import find_locked_plan, lock_planner, settle
 from evalsvc.experiments.decisions.policy import stop_decided, stop_losers
-from evalsvc.experiments.decisions.settling import find_locked_plan, lock_planner, settle
-from evalsvc.experiments.decisions.stopping import abort, stop_config
+from evalsvc.experiments.decisions.stops import abort, stop_config
 from evalsvc.experiments.definition.checks.unmapped import stop_unmapped
 from evalsvc.experiments.inference.estimates.looks import write_looks
 from evalsvc.experiments.inference.pairs.evidence import bring_up_to_date
 from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
 from evalsvc.experiments.reporting.live.view import queries_of
-from evalsvc.stats.race.racing import Drop
+from evalsvc.stats.race.elimination import Drop
 from evalsvc.tenancy.scope import account_scope, current_role
 
 # A config that has answered nothing but errors this often is not going to recover by itself.

@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
 from evalsvc.experiments.definition.ranks import at_rank, problem_with_ranks, with_ranking
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.estimates.running import check_strategy
+from evalsvc.stats.estimates.estimator import check_strategy
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
 
 EVALUATOR_SOURCES = ("score", "pass")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from evalsvc.experiments.definition.fields.mapping import EXAMPLE_ROOTS, NOT_COMPONENTS, OUTPUT, root_of
+from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, NOT_COMPONENTS, OUTPUT, root_of
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.kinds import SHAPES, shape_problems

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.pointers import is_pointer, resolve_pointer
 from evalsvc.experiments.definition.kinds import TEMPLATED
 from evalsvc.experiments.definition.metrics import ISOLATED

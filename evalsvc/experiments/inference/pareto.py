@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.counting import clusters_of
+from evalsvc.experiments.inference.clusters.cluster_sums import clusters_of
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.pairs.clustered import clustered_difference, clustered_pairs
-from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.comparison import new_data_difference
 from evalsvc.stats.pairs.paired import differences_of
 from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level
 from evalsvc.tenancy.scope import current_role

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalsvc.experiments.decisions.settling import count_all, find_locked_plan, lock_planner, settle
+from evalsvc.experiments.decisions.completion import count_all, find_locked_plan, lock_planner, settle
 from evalsvc.experiments.inference.estimates import looks
 from evalsvc.experiments.inference.pairs import comparisons, evidence
 from evalsvc.experiments.inference.pairs.evidence import weighed

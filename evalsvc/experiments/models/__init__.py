@@ -9,9 +9,9 @@ from evalsvc.experiments.models.definition import (
     ExperimentPlan,
     Policy,
 )
+from evalsvc.experiments.models.outputs import Output, Score, StageOutput, WorkUnit
 from evalsvc.experiments.models.results import AdditionMark, Aggregate, Comparison, ControlOp, Decision, Evidence, Look
-from evalsvc.experiments.models.retrying import RETRIES_FROM, Retry
-from evalsvc.experiments.models.running import Output, Score, StageOutput, WorkUnit
+from evalsvc.experiments.models.retries import RETRIES_FROM, Retry
 
 __all__ = [
     "RETRIES_FROM",

@@ -11,7 +11,7 @@ from evalsvc.evaluations.history.alongside import UnknownConfig
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
-from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, Counted, count_clusters
+from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, Counted, count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.metric_view import metric_view
 from evalsvc.rest.bodies.names import spell_name

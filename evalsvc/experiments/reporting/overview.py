@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.experiments.inference.clusters.counting import MOST_WATCHED, count_clusters
+from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
 from evalsvc.experiments.inference.estimates.figures import Tally, figures, needs_series
 from evalsvc.experiments.inference.estimates.watched import watch_all
+from evalsvc.experiments.inference.leader import leader_of, level_with
 from evalsvc.experiments.inference.pairs.comparisons import read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
-from evalsvc.experiments.inference.standing import leader_of, level_with
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import tally_in
 from evalsvc.experiments.reporting.live.view import queries_of

@@ -10,7 +10,7 @@ from django.db import connections
 
 from evalsvc.experiments.inference.aggregates.axes import Axes, read_axes
 from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
-from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
+from evalsvc.experiments.inference.clusters.pairs import agreed_cluster
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.inference.pairs.compare import ComparisonSide, facts_of, paired_sql
 from evalsvc.experiments.models import Config, Output, Score

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalsvc.evaluations.verdicts import Stalled, Verdict, refused, score_sample
 from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
-from evalsvc.experiments.definition.fields.mapping import (
+from evalsvc.experiments.definition.fields.mapper import (
     UNMAPPED,
     Mapped,
     is_of_answer,

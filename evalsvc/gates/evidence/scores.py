@@ -11,7 +11,7 @@ from django.db import connections
 from numpy.typing import NDArray
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.counting import Clusters
+from evalsvc.experiments.inference.clusters.cluster_sums import Clusters
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.inference.pairs.compare import facts_of, hash_joins, paired_sql
 from evalsvc.gates.evidence.subjects import GateSubject

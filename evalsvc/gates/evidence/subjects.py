@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.pairing import agreed_cluster
+from evalsvc.experiments.inference.clusters.pairs import agreed_cluster
 from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan

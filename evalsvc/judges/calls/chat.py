@@ -12,7 +12,7 @@ import orjson
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
-from evalsvc.judges.calls.reading import printable, read_logprobs, read_text, read_usage
+from evalsvc.judges.calls.responses import printable, read_logprobs, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.limits import feed_back_429
@@ -105,7 +105,7 @@ def charge_unread(connection: ConnectionFacts, failed: CallFailed, expected: Exp
 def load() -> Send:
     """Import the library: a second and 35 MB, which a process that `make up` forks has already, and shares."""
     global _loaded
-    from evalsvc.judges.calls.sending import send
+    from evalsvc.judges.calls.transport import send
 
     _loaded = send
     return send

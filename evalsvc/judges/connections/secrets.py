@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
-from evalsvc.infra.sealing import UnreadableSecret, decrypt, encrypt
+from evalsvc.infra.encryption import UnreadableSecret, decrypt, encrypt
 
 
 class Secret(NamedTuple):

@@ -20,7 +20,7 @@ from evalsvc.judges.questions.dialects import (
     recall_dialect,
     remember_dialect,
 )
-from evalsvc.judges.questions.parsing import Parsed, SchemaMismatch, parse
+from evalsvc.judges.questions.parser import Parsed, SchemaMismatch, parse
 from evalsvc.judges.questions.retries import RetryPolicy
 from evalsvc.judges.questions.usage import is_too_long
 from evaluators.gateway import BOUNDARY, Question

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret
+from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret
 from evalsvc.judges.connections.memory import forget_when_committed
 from evalsvc.judges.connections.secrets import Secret, seal, unseal
 from evalsvc.judges.models import WebhookSecret

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from evalsvc.local.draining import DRAIN_SECONDS_VARIABLE
+from evalsvc.local.drain import DRAIN_SECONDS_VARIABLE
 from evalsvc.local.embedded.home import APPLICATION_SECRETS
 from evalsvc.local.embedded.postgres import EmbeddedPostgres
 from evalsvc.local.embedded.server import EmbeddedServer

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalsvc.local.draining import MalformedDrain
+from evalsvc.local.drain import MalformedDrain
 from evalsvc.local.embedded.server import ServerFailed
 from evalsvc.local.supervisor.front.caddyfile import UnfitName
 from evalsvc.local.supervisor.lock import AlreadyRunning

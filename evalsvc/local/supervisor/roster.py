@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from evalsvc.local.draining import REQUESTS_SECONDS, drain_seconds
+from evalsvc.local.drain import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.process import Command
 from evalsvc.local.supervisor.children.child import ChildSpec
 

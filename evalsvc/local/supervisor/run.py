@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalsvc.local.draining import DRAIN_FILE_VARIABLE, refuse_malformed_drain
+from evalsvc.local.drain import DRAIN_FILE_VARIABLE, refuse_malformed_drain
 from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.process import kill_tree, spawn
@@ -20,7 +20,7 @@ from evalsvc.local.supervisor.backends import Backends, application_secrets, chi
 from evalsvc.local.supervisor.children.child import Child
 from evalsvc.local.supervisor.demo import accounts, evaluation
 from evalsvc.local.supervisor.front.caddy import CaddyFront
-from evalsvc.local.supervisor.front.opening import (
+from evalsvc.local.supervisor.front.setup import (
     LOOPBACK,
     FrontOptions,
     environment_behind,
@@ -28,7 +28,7 @@ from evalsvc.local.supervisor.front.opening import (
     refuse_unreachable,
 )
 from evalsvc.local.supervisor.lock import HomeLock, hold_home
-from evalsvc.local.supervisor.preparing import Preparation
+from evalsvc.local.supervisor.preparation import Preparation
 from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 

@@ -121,7 +121,7 @@ def _analyze(url: str) -> None:
 
 def recounted() -> Iterator[str]:
     """Yield what `verify` finds wrong in the restored database."""
-    from evalsvc.ops.recounting import recount_everything
+    from evalsvc.ops.recounts import recount_everything
 
     connections[SYSTEM].close()
     for what, finding in recount_everything():

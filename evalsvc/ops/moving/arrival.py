@@ -18,7 +18,7 @@ from evalsvc.ops.moving.checks import check_free, check_own, check_release, reco
 from evalsvc.ops.moving.derived import add_members, count_for_plans, make_tags, renew_secrets
 from evalsvc.ops.moving.file import AccountFile, ImportRefused, open_file
 from evalsvc.ops.moving.tables import FILLED, MEMBERS
-from evalsvc.ops.recounting import recount_everything
+from evalsvc.ops.recounts import recount_everything
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 MOST_ROWS, MOST_BYTES = 500, 4 * 1024 * 1024

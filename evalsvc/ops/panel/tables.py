@@ -8,7 +8,7 @@ from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.queues import LANES
 from evalsvc.ops.panel.inventory import Inventory, TableSize
-from evalsvc.ops.panel.reading import PanelReading, PeriodicTask
+from evalsvc.ops.panel.snapshot import PanelReading, PeriodicTask
 from evalsvc.ops.panel.troubles import LAG_SECONDS
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.queues import LANES
 from evalsvc.ops.panel.inventory import Inventory
-from evalsvc.ops.panel.reading import PanelReading
+from evalsvc.ops.panel.snapshot import PanelReading
 
 LAG_SECONDS = 60.0
 FULL_SHARE = 0.9

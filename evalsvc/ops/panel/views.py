@@ -12,7 +12,7 @@ from evalsvc import __version__
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.parts.calls import base_address
 from evalsvc.ops.panel import tables
-from evalsvc.ops.panel.reading import read_panel
+from evalsvc.ops.panel.snapshot import read_panel
 from evalsvc.ops.panel.troubles import troubles_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from gunicorn.http.body import Body, ChunkedReader
 from gunicorn.http.errors import NoMoreData, ParseException
 
-from evalsvc.ops.serving.draining import draining
+from evalsvc.ops.serving.drain import draining
 from evalsvc.ops.serving.pace import PacedUnreader
 from evalsvc.rest.basics.body_errors import BodyBroken
 

@@ -10,8 +10,8 @@ from typing import Any
 from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn
 
-from evalsvc.ops.serving.lingering import lingering
 from evalsvc.ops.serving.pace import HEAD_SECONDS, PacedUnreader
+from evalsvc.ops.serving.sockets import lingering
 from evalsvc.rest.edge.door import Visit
 
 PATIENCE_SECONDS = 0.005

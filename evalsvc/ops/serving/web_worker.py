@@ -10,13 +10,13 @@ from typing import Any
 
 from gunicorn.workers.gthread import _DEFER, ThreadWorker
 
-from evalsvc.local.draining import REQUESTS_SECONDS
+from evalsvc.local.drain import REQUESTS_SECONDS
 from evalsvc.ops.metering.pools import note_pools
 from evalsvc.ops.serving.body import Application, heard
 from evalsvc.ops.serving.connection import ClientConnection
-from evalsvc.ops.serving.draining import draining
-from evalsvc.ops.serving.lingering import lingering
+from evalsvc.ops.serving.drain import draining
 from evalsvc.ops.serving.pace import slow_senders
+from evalsvc.ops.serving.sockets import lingering
 from evalsvc.rest.edge.door import Visit, door, visiting
 
 NOBODY = 0
@@ -40,7 +40,7 @@ class WebWorker(ThreadWorker):
     def run(self) -> None:
         """Serve, once the application is loaded."""
         from evalsvc.evaluations.evaluate.inline_turns import turns
-        from evalsvc.evaluations.evaluate.waiting import places_for, room
+        from evalsvc.evaluations.evaluate.wait import places_for, room
 
         n_threads = self.cfg.threads
         room.resize(places_for(n_threads))
@@ -149,6 +149,6 @@ class WebWorker(ThreadWorker):
 
 def let_go() -> None:
     """Send away everybody who waits."""
-    from evalsvc.evaluations.evaluate.waiting import room
+    from evalsvc.evaluations.evaluate.wait import room
 
     room.close()

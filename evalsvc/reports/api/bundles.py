@@ -18,15 +18,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
-from evalsvc.datasets.api.receiving import CHUNK, CountedBody, Form, is_form, receive_form, upload_too_large
+from evalsvc.datasets.api.receiver import CHUNK, CountedBody, Form, is_form, receive_form, upload_too_large
 from evalsvc.experiments.api.answers.runs import ExperimentFacts
 from evalsvc.experiments.api.shapes import planned_experiment_out
 from evalsvc.experiments.selectors import get_experiment, get_plan
-from evalsvc.reports.bundles.importing import CopyWish, ImportedCopy, import_bundle
-from evalsvc.reports.bundles.writing import bundle_experiment
+from evalsvc.reports.bundles.importer import CopyWish, ImportedCopy, import_bundle
+from evalsvc.reports.bundles.writer import bundle_experiment
 from evalsvc.rest.answering.shapes import AnswerShape, answers_with
 from evalsvc.rest.bodies.names import NameText
-from evalsvc.rest.bodies.parsing import content_length
+from evalsvc.rest.bodies.parsers import content_length
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 ZIP = "application/zip"

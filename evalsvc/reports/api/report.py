@@ -20,7 +20,7 @@ from evalsvc.experiments.api.shapes import plan_out
 from evalsvc.experiments.bodies.aggregates import AggregatesIn
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.reports.api.answers import ReportAnswer
-from evalsvc.reports.content.gathering import ReportQuestion, gather_report, reported_comparisons
+from evalsvc.reports.content.builder import ReportQuestion, gather_report, reported_comparisons
 from evalsvc.reports.markdown import markdown_of
 from evalsvc.reports.page.html import page_of
 from evalsvc.rest.answering.shapes import answer_with

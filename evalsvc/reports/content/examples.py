@@ -12,7 +12,7 @@ from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.reporting.results import OK, OutputSelection, page_of_outputs, rows_out
 from evalsvc.experiments.selectors import list_outputs
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 from evalsvc.tenancy.scope import current_role
 
 MAX_TEXT = 2000

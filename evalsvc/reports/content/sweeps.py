@@ -7,7 +7,7 @@ from typing import Any
 
 from evalsvc.experiments.models import Config
 from evalsvc.reports.secrets import without_secrets
-from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.renderers import dumps
 
 MAX_KNOBS, MAX_VALUE = 8, 80
 MISSING = "not set"

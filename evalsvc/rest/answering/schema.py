@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evalsvc.rest.answering.examples import add_examples
-from evalsvc.rest.answering.naming import forget_null_defaults, name_operations
+from evalsvc.rest.answering.operations import forget_null_defaults, name_operations
 from evalsvc.rest.answering.shapes import described
 from evalsvc.rest.answering.words import add_words
 

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid, Problem
-from evalsvc.reviews.answering.labelling import keep_labels
+from evalsvc.reviews.answering.labels import keep_labels
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.questions import CHOICES, checked_answers, other_side, questions_of
 from evalsvc.reviews.selectors import get_item, get_review

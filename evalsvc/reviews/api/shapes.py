@@ -9,18 +9,18 @@ from typing import Annotated, Any
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.api.annotations import CategoryFacts
 from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, shape_of
-from evalsvc.reviews.models import Review
-from evalsvc.reviews.questions import questions_of
-from evalsvc.reviews.reporting import (
+from evalsvc.reviews.findings import (
     LEVEL,
     QuestionAgreement,
     ReviewEstimate,
     findings_of,
     non_response,
 )
-from evalsvc.reviews.sampling.drawing import METHODS
+from evalsvc.reviews.models import Review
+from evalsvc.reviews.questions import questions_of
+from evalsvc.reviews.sampling.draws import METHODS
 from evalsvc.reviews.selectors import STATES, Progress
-from evalsvc.stats.agreement.resampling import AgreementFigure
+from evalsvc.stats.agreement.bootstrap import AgreementFigure
 
 
 class ReviewQuestion(AnswerShape):

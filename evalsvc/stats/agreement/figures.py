@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from evalsvc.stats.agreement.resampling import (
+from evalsvc.stats.agreement.bootstrap import (
     NO_PAIRS,
     NOT_TWO,
     UNEVEN,

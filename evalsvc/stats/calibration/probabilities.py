@@ -24,8 +24,8 @@ from itertools import accumulate
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.calibration.choosing import IntArray, LabelledScores
 from evalsvc.stats.calibration.figures import BoolArray
+from evalsvc.stats.calibration.selection import IntArray, LabelledScores
 from evalsvc.stats.calibration.thresholds import FOLDS, folds
 from evalsvc.stats.formulas.confusion import Share
 from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_of

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, checked_level
-from evalsvc.stats.calibration.choosing import Aim, IntArray, LabelledScores
 from evalsvc.stats.calibration.figures import (
     FIGURES,
     BoolArray,
@@ -35,6 +34,7 @@ from evalsvc.stats.calibration.figures import (
     figures_of,
     rates_of,
 )
+from evalsvc.stats.calibration.selection import Aim, IntArray, LabelledScores
 from evalsvc.stats.formulas.confusion import Share
 from evalsvc.stats.formulas.finite import Ends
 

@@ -32,7 +32,7 @@ from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.extremes import hides_an_end
 from evalsvc.stats.formulas.intervals import clopper_pearson, z_of
 from evalsvc.stats.histories.bits import Bits, bits_of
-from evalsvc.stats.histories.resampling import (
+from evalsvc.stats.histories.bootstrap import (
     binomial_quantiles,
     enumeration_quantiles,
     grid_quantiles,

@@ -12,7 +12,7 @@ from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.ranking.bands import band_of
 from evalsvc.stats.ranking.matches import IntArray, Matches
 from evalsvc.stats.ranking.rates import Rate
-from evalsvc.stats.ranking.resampling import DRAWS, small_sample_factor
+from evalsvc.stats.ranking.resamples import DRAWS, small_sample_factor
 
 
 def over_clusters(matches: Matches, clusters: IntArray) -> Matches:

@@ -11,7 +11,7 @@ from evalsvc.stats.basics.sums import sums_of
 from evalsvc.stats.formulas.extremes import guarded_t
 from evalsvc.stats.ranking.bands import band_of
 from evalsvc.stats.ranking.matches import IntArray, Matches
-from evalsvc.stats.ranking.resampling import DRAWS
+from evalsvc.stats.ranking.resamples import DRAWS
 
 
 @dataclass(frozen=True, slots=True)

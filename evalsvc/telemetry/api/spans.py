@@ -14,7 +14,7 @@ from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.scalars import read_integer
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.telemetry.answers import DeletedTraces
-from evalsvc.telemetry.deleting import CONDITIONS, delete_traces
+from evalsvc.telemetry.deletion import CONDITIONS, delete_traces
 
 
 class DeleteTracesIn(serializers.Serializer[Any]):

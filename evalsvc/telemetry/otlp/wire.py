@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metr
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces
 from rest_framework.request import Request
 
-from evalsvc.rest.bodies.parsing import decode, read_body
+from evalsvc.rest.bodies.parsers import decode, read_body
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.telemetry.otlp import otlp_json
 from evalsvc.telemetry.otlp.metrics import MetricsRequest, read_metrics

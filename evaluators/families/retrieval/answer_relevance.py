@@ -27,9 +27,9 @@ from evaluators.relevance.asking_back import asks_back
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.text.against import against
-from evaluators.text.declining import declines_elsewhere
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
+from evaluators.text.refusals import declines_elsewhere
 from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = 0.42

@@ -9,7 +9,7 @@ from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, question, texts_in
 from evaluators.judging.questions.scales import Scale
 from evaluators.judging.readings import Quoted, Reading, checks_extra, read_reasoning, share_met, spans_of
-from evaluators.judging.sampling import judged
+from evaluators.judging.samples import judged
 from evaluators.judging.settings import answer_tokens
 from evaluators.values import Attached
 

@@ -20,7 +20,7 @@ from evaluators.judging.readings import (
     read_text,
     read_truth,
 )
-from evaluators.judging.sampling import judged
+from evaluators.judging.samples import judged
 from evaluators.judging.settings import answer_tokens, fails_unverified
 
 _CLAIM: dict[str, JSONValue] = {

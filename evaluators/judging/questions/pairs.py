@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue, Sample, Score, Settings
 from evaluators.gateway import Answer, JudgeGateway, Question, Weighed
-from evaluators.judging.asking import Asker
+from evaluators.judging.client import Asker
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.prompts import Data, answer_schema, question
 from evaluators.judging.readings import read_reasoning, read_text, unreadable
-from evaluators.judging.sampling import failed_for_injection, injection_extra
+from evaluators.judging.samples import failed_for_injection, injection_extra
 from evaluators.judging.settings import answer_tokens, fails_injection, is_weighed
 
 Roles: TypeAlias = tuple[str, str]

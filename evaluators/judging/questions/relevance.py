@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from evaluators.base import CannotScore, JSONValue, Sample, Score, Settings
 from evaluators.gateway import Answer, JudgeGateway, Question
-from evaluators.judging.asking import Asker, owing
+from evaluators.judging.client import Asker, owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.prompts import Data, answer_schema, question
 from evaluators.judging.questions.requirements import judge_requirements
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import MAX_DETAILS, read_number, read_text
-from evaluators.judging.sampling import failed_for_injection, injection_extra
+from evaluators.judging.samples import failed_for_injection, injection_extra
 from evaluators.judging.settings import answer_tokens, fails_injection, fails_unverified
 
 HIGHEST_GRADE = 3

@@ -17,7 +17,7 @@ from evaluators.judging.readings import (
     spans_of,
     unreadable,
 )
-from evaluators.judging.sampling import judged
+from evaluators.judging.samples import judged
 from evaluators.judging.settings import answer_tokens
 
 UNMET_AT_MOST = 0.3

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from evaluators.base import Span
 from evaluators.pii.addresses import find_addresses as find_first_addresses
 from evaluators.pii.anywhere.labels import stretches
-from evaluators.pii.reading import PlainText
+from evaluators.pii.plain_text import PlainText
 
 _NUMBER = re.compile(r"[0-9]+")
 _AROUND = 80

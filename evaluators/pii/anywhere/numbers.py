@@ -10,7 +10,7 @@ from evaluators.pii import recognisers as first
 from evaluators.pii.anywhere import labels
 from evaluators.pii.anywhere.labels import Announced
 from evaluators.pii.numbers import is_chinese_identity, is_korean_registration, is_luhn
-from evaluators.pii.reading import PlainText
+from evaluators.pii.plain_text import PlainText
 
 _BEGIN = r"(?<![A-Za-z0-9.])(?<![0-9]-)"
 _END = r"(?![A-Za-z0-9]|[-.][0-9])"

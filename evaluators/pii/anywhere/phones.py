@@ -10,7 +10,7 @@ from evaluators.pii.anywhere import labels
 from evaluators.pii.anywhere.labels import HAN, HANGUL, KANA, Announced
 from evaluators.pii.phones import CANDIDATE, MAX_LOOKUPS, WORDS, is_in_a_plan, may_be_phone
 from evaluators.pii.phones import find_phones as find_first_phones
-from evaluators.pii.reading import PlainText
+from evaluators.pii.plain_text import PlainText
 
 _AROUND = 40
 _BEGIN, _END = r"(?<![A-Za-z0-9.+$€£¥])(?<![0-9][,-])", r"(?![A-Za-z0-9%]|[.,:/-][0-9])"

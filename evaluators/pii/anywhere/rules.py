@@ -12,7 +12,7 @@ from evaluators.pii.anywhere.addresses import addresses_in
 from evaluators.pii.anywhere.numbers import cards_in, identities_in, passports_in, ssns_in
 from evaluators.pii.anywhere.phones import phones_in
 from evaluators.pii.entities import Entity
-from evaluators.pii.reading import PlainText
+from evaluators.pii.plain_text import PlainText
 
 Recogniser = Callable[[PlainText], Iterator[Span]]
 

@@ -27,7 +27,7 @@ from tests.evaluations.bulk.shapes import (
 from tests.rest.shapes import assert_problem
 
 LOG = {"log_id": "6f0f1f5e-0f0a-4a4e-9d3c-0a9f6f1f4c11"}
-TOGETHER = "evalsvc.evaluations.bulk.keeping.capture_together"
+TOGETHER = "evalsvc.evaluations.bulk.keeper.capture_together"
 N_ROWS = 250  # three parts
 
 

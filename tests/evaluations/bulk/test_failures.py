@@ -12,7 +12,7 @@ from evalsvc.evaluations.evaluate.captures import capture_together
 from tests.conftest import Caller, findings, scores_of
 from tests.evaluations.bulk.shapes import BATCH, exact, request_ids, rows_of, statuses
 
-TOGETHER = "evalsvc.evaluations.bulk.keeping.capture_together"
+TOGETHER = "evalsvc.evaluations.bulk.keeper.capture_together"
 N_ROWS = 250  # three parts
 
 

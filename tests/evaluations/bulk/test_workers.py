@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.evaluate import waiting
+from evalsvc.evaluations.evaluate import wait
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.workers.computing import drain, waking
+from evalsvc.evaluations.workers.computing import drain, wakeups
 from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, scores_of
 from tests.evaluations.bulk.shapes import BATCH, exact, request_ids, rows_of, statuses
@@ -60,7 +60,7 @@ def test_respond_async_accepts_all_at_once(alice: Caller) -> None:
 
 
 def test_without_a_place_to_wait_all_is_pending(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting.room, "admit", lambda guest: False)
+    monkeypatch.setattr(wait.room, "admit", lambda guest: False)
     rows = rows_of(alice.post(BATCH, slow(2), Prefer="wait=60"))
 
     assert statuses(rows) == [202, 202]
@@ -90,8 +90,8 @@ def test_workers_are_told_once_and_what_they_find_is_answered(alice: Caller, mon
             drain.compute_batch("tests")
         return heard
 
-    waking_as_ever = waking.wake_computing
-    monkeypatch.setattr(waking, "wake_computing", compute)
+    waking_as_ever = wakeups.wake_computing
+    monkeypatch.setattr(wakeups, "wake_computing", compute)
     rows = rows_of(alice.post(BATCH, slow(20), Prefer="wait=60"))
 
     assert statuses(rows) == [200] * 20
@@ -101,7 +101,7 @@ def test_workers_are_told_once_and_what_they_find_is_answered(alice: Caller, mon
 
 
 def test_what_computes_for_long_is_left_to_workers(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsvc.evaluations.bulk.planning.INLINE_SECONDS", 0.0)
+    monkeypatch.setattr("evalsvc.evaluations.bulk.planner.INLINE_SECONDS", 0.0)
     rows = rows_of(alice.post(BATCH, exact(3), Prefer="wait=0"))
 
     assert statuses(rows) == [200, 202, 202]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from evalsvc.stats.agreement.bootstrap import AgreementFigure
 from evalsvc.stats.agreement.figures import (
     Measurement,
     Ratings,
@@ -16,7 +17,6 @@ from evalsvc.stats.agreement.figures import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from evalsvc.stats.agreement.resampling import AgreementFigure
 
 KINDS: tuple[Measurement, Measurement] = ("ordinal", "interval")
 # Krippendorff 2011, section C: four observers, twelve units, some not judged.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.agreement.drawing import FLOOR, draw_at_random, draw_poisson, inclusion_probabilities
+from evalsvc.stats.agreement.draws import FLOOR, draw_at_random, draw_poisson, inclusion_probabilities
 from evalsvc.stats.agreement.weighted import LEAST_ANSWERS, weighted_mean
 
 RNG = np.random.default_rng(3)

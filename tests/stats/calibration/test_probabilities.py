@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.stats.calibration.choosing import LabelledScores
 from evalsvc.stats.calibration.probabilities import (
     area_under_curve,
     calibration_of,
@@ -15,6 +14,7 @@ from evalsvc.stats.calibration.probabilities import (
     mapped_without_fold,
     probability_map,
 )
+from evalsvc.stats.calibration.selection import LabelledScores
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.calibration.choosing import Aim, LabelledScores
 from evalsvc.stats.calibration.figures import FIGURES, Decisions, balanced_change, decided, figures_of, rates_of
 from evalsvc.stats.calibration.needed import is_narrow, labels_to_decide
+from evalsvc.stats.calibration.selection import Aim, LabelledScores
 from evalsvc.stats.calibration.thresholds import choose_threshold
 from evalsvc.stats.formulas.confusion import Share
 

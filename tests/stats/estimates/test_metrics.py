@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsvc.stats.estimates.running import (
+from evalsvc.stats.estimates.estimator import (
     Sums,
     bounds_under_failures,
     check_strategy,

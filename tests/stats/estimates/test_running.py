@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.stats.estimates.running import Estimate, estimate, sums_of
+from evalsvc.stats.estimates.estimator import Estimate, estimate, sums_of
 from evalsvc.stats.kinds import RATIO
 from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from tests.stats.questions import PASSES, ask, ends, shuffled

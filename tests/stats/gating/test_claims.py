@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evalsvc.stats.gating.claims import paired_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.planning import mirrored
+from evalsvc.stats.gating.power import mirrored
 
 NAN = math.nan
 

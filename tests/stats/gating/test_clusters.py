@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.deciding import judge_all
+from evalsvc.stats.gating.decisions import judge_all
 from evalsvc.stats.gating.ends import ends_of, is_shown
-from evalsvc.stats.gating.planning import examples_needed, mirrored
+from evalsvc.stats.gating.power import examples_needed, mirrored
 from evalsvc.stats.gating.quantiles import quantile_ends
 from tests.stats.reference import Row
 

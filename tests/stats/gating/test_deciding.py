@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.deciding import alpha_of_attempt, judge_all, outcome_of
+from evalsvc.stats.gating.decisions import alpha_of_attempt, judge_all, outcome_of
 from evalsvc.stats.gating.ends import ends_of
-from evalsvc.stats.gating.planning import examples_needed, smallest_effect
+from evalsvc.stats.gating.power import examples_needed, smallest_effect
 
 NAN = math.nan
 

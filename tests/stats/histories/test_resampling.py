@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evalsvc.stats.histories.resampling import (
+from evalsvc.stats.histories.bootstrap import (
     binomial_quantiles,
     enumeration_quantiles,
     grid_quantiles,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalsvc.stats.pairs.clustered import NO_PAIRS, clustered_difference, clustered_pairs
-from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.comparison import new_data_difference
 from evalsvc.stats.pairs.paired import differences_of
 from tests.stats.reference import Row, over_clusters
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evalsvc.stats.race.evidence import not_worse_value
-from evalsvc.stats.race.racing import (
+from evalsvc.stats.race.elimination import (
     POLICIES,
     Contender,
     Drop,
@@ -23,6 +22,7 @@ from evalsvc.stats.race.racing import (
     threshold,
     unsupported,
 )
+from evalsvc.stats.race.evidence import not_worse_value
 
 SHARD_ENDS = tuple(range(50, 401, 50))
 

@@ -6,7 +6,16 @@ import math
 
 import numpy as np
 
-from evalsvc.stats.race.racing import Contender, Rules, advance, advance_all, decide, differences, e_value, new_pair
+from evalsvc.stats.race.elimination import (
+    Contender,
+    Rules,
+    advance,
+    advance_all,
+    decide,
+    differences,
+    e_value,
+    new_pair,
+)
 
 
 def race(scores: np.ndarray, drawn: Rules) -> set[int]:

@@ -14,7 +14,7 @@ from evalsvc.stats.ranking.clusters import (
     win_rates_over_clusters,
 )
 from evalsvc.stats.ranking.matches import Matches
-from evalsvc.stats.ranking.ranking import rank
+from evalsvc.stats.ranking.ranks import rank
 
 SPREAD, MIDDLE, CLUSTERS, RUNS = 1.5, 0.5, 30, 100
 

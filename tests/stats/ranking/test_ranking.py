@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from evalsvc.stats.ranking.davidson import fit
 from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, Matches
-from evalsvc.stats.ranking.ranking import rank
+from evalsvc.stats.ranking.ranks import rank
 
 WINS = [[0, 3, 3, 6, 4], [1, 0, 6, 5, 6], [3, 2, 0, 3, 3], [2, 1, 3, 0, 1], [0, 2, 2, 4, 0]]
 

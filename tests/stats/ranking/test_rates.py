@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.ranking.choosing import is_close_enough, is_first_settled, next_pairs
 from evalsvc.stats.ranking.elo import elo, elo_in_order
 from evalsvc.stats.ranking.matches import FIRST, SECOND, TIE, Matches
-from evalsvc.stats.ranking.ranking import rank
+from evalsvc.stats.ranking.ranks import rank
 from evalsvc.stats.ranking.rates import overall_rates, share_over_examples, win_rates
+from evalsvc.stats.ranking.selection import is_close_enough, is_first_settled, next_pairs
 
 SEQUENCE = Matches.of(3, [(0, 0, 1, FIRST), (1, 1, 2, TIE), (2, 0, 2, SECOND), (3, 0, 1, FIRST)])
 

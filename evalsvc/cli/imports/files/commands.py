@@ -14,7 +14,7 @@ from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
 from evalsvc.cli.imports.files.langfuse import LANGFUSE
 from evalsvc.cli.imports.files.openai_evals import OPENAI_EVALS
 from evalsvc.cli.imports.files.phoenix import PHOENIX
-from evalsvc.cli.imports.files.staging import Staging
+from evalsvc.cli.imports.files.staging_area import Staging
 from evalsvc.cli.options import Refused, account_options, report_options, target_options
 from evalsvc.cli.report import Report
 from evalsvc.client.service.transport import Transport

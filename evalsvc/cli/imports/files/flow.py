@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
-from evalsvc.cli.imports.files.staging import JsonRow, Staging
+from evalsvc.cli.imports.files.staging_area import JsonRow, Staging
 from evalsvc.cli.imports.files.uploads import send_dataset
 from evalsvc.cli.imports.files.values import Fault
 from evalsvc.cli.options import Incomplete, Refused
 from evalsvc.cli.report import Advance, Report
 from evalsvc.client.errors import InvalidError
-from evalsvc.client.service.sending import MOST_BYTES, MOST_ROWS, send_rows
+from evalsvc.client.service.result_batches import MOST_BYTES, MOST_ROWS, send_rows
 from evalsvc.client.service.transport import Transport
 
 MOST_TOLD = 20

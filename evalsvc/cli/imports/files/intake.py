@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evalsvc.cli.imports.files.checks import MOST_EXAMPLE_BYTES, TEXTS, check_json, check_row
 from evalsvc.cli.imports.files.records import FileRecord, read_file_records
-from evalsvc.cli.imports.files.staging import Staging
+from evalsvc.cli.imports.files.staging_area import Staging
 from evalsvc.cli.imports.files.values import Broken, Fault, Place, Values, name_of_file
 
 MOST_KEPT_FAULTS = 1000

@@ -6,7 +6,7 @@ import tempfile
 import unicodedata
 from typing import IO
 
-from evalsvc.cli.imports.files.staging import Staging
+from evalsvc.cli.imports.files.staging_area import Staging
 from evalsvc.client.service.transport import Transport
 
 PAGE = 1000

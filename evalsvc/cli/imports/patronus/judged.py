@@ -10,7 +10,7 @@ from evalsvc.cli.imports.patronus.outcome import ImportOutcome
 from evalsvc.cli.imports.patronus.places import ORIGIN, Places, old_id_of
 from evalsvc.cli.imports.patronus.source import OldService
 from evalsvc.cli.imports.patronus.windows import Stretch
-from evalsvc.client.service.sending import JsonRow, send_rows
+from evalsvc.client.service.result_batches import JsonRow, send_rows
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject, JsonValue
 

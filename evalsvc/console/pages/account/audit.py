@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from evalsvc.accounts.models import Account, AuditEntry
 from evalsvc.accounts.selectors import audit_choices, list_audit
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.pages.account.paging import newest_part
+from evalsvc.console.pages.account.pagination import newest_part
 from evalsvc.console.parts.addresses import moment_choice
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import moment_markup

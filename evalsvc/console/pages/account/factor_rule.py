@@ -15,7 +15,7 @@ from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.signing_in.provider import is_configured
 from evalsvc.accounts.signing_in.rule import list_without_factor, require_factor, stop_requiring_factor
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.rest.problems import Invalid
 
 MOST_NAMED = 50

@@ -17,10 +17,10 @@ from evalsvc.accounts.selectors import get_key, list_keys
 from evalsvc.accounts.services import issue_key, revoke_key
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
 from evalsvc.console.once import ShownOnce, shown_before
-from evalsvc.console.pages.account.paging import newest_part
+from evalsvc.console.pages.account.pagination import newest_part
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import KEY, ApiCall
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow

@@ -16,7 +16,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.uses import limit_uses, spends_of, spends_table
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.words import number_text

@@ -18,7 +18,7 @@ from evalsvc.accounts.services import change_role, remove_member
 from evalsvc.accounts.signing_in.rule import with_factors
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.factor_rule import factor_text, shown_rule
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page

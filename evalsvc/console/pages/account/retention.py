@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.services import change_own_retention, change_retention
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
 from evalsvc.console.pages.account.limits import days_text
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.evaluations.rollups.read import scores_before
 from evalsvc.evaluations.selectors import count_arrived_before

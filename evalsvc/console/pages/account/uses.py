@@ -12,7 +12,7 @@ from evalsvc.accounts.access.rate_limiter import requests_so_far
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.connections.words import state_words
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.judges.ledger.standing import ConnectionStanding, standings_of
+from evalsvc.judges.ledger.status import ConnectionStanding, standings_of
 from evalsvc.judges.selectors import list_connections
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import labels_of_logs
-from evalsvc.console.pages.compare.differing import cut_text, marked_texts
+from evalsvc.console.pages.compare.diff import cut_text, marked_texts
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.experiments.models import Config, Output
 from evalsvc.experiments.reporting.labelled import label_reference

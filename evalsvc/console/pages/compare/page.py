@@ -11,10 +11,10 @@ from django.urls import reverse
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.examples import cards_of
-from evalsvc.console.pages.compare.labelling import chosen_criteria, criteria_for_answers
+from evalsvc.console.pages.compare.labels import chosen_criteria, criteria_for_answers
 from evalsvc.console.pages.compare.selection import SHOWN, Chosen, chosen_of
-from evalsvc.console.pages.compare.slicing import slice_rows
-from evalsvc.console.pages.compare.wording import worded_verdict
+from evalsvc.console.pages.compare.slices import slice_rows
+from evalsvc.console.pages.compare.verdict import worded_verdict
 from evalsvc.console.pages.gates.form import gate_fields, shown_gate
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall

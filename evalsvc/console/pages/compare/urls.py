@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.compare import deciding, labelling, page
+from evalsvc.console.pages.compare import gate, labels, page
 
 urlpatterns = [
     path("compare", page.compare_page, name="console_compare"),
-    path("compare/label", labelling.keep_label_here, name="console_compare_label"),
-    path("compare/question", labelling.first_question, name="console_compare_question"),
-    path("compare/gate", deciding.gate_from_here, name="console_compare_gate"),
+    path("compare/label", labels.keep_label_here, name="console_compare_label"),
+    path("compare/question", labels.first_question, name="console_compare_question"),
+    path("compare/gate", gate.gate_from_here, name="console_compare_gate"),
 ]

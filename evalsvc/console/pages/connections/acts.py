@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.connections.words import REMEDIES
-from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
 from evalsvc.judges.calls.trial import try_connection
 from evalsvc.judges.selectors import get_connection
 from evalsvc.judges.services import delete_connection, note_test, revise_connection

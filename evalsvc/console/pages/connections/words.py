@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from evalsvc.judges.ledger.health import ConnectionHealth
-from evalsvc.judges.ledger.standing import ConnectionStanding
+from evalsvc.judges.ledger.status import ConnectionStanding
 from evalsvc.reports.words import number_text
 
 REMEDIES = {

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.datasets.showing import shown_row
+from evalsvc.console.pages.datasets.rows import shown_row
 from evalsvc.console.parts.addresses import choice, whole_choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at
 from evalsvc.console.parts.forms.json_fields import read_json_field, shown_json
 from evalsvc.console.parts.tables import page_links, page_number
-from evalsvc.datasets.editing import FIELDS, Edit
-from evalsvc.datasets.extending import edit_dataset
+from evalsvc.datasets.edits import FIELDS, Edit
+from evalsvc.datasets.extension import edit_dataset
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import (
     Change,

@@ -16,14 +16,14 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.datasets.showing import shown_row
-from evalsvc.console.pages.evaluations.listing import evaluator_options
+from evalsvc.console.pages.datasets.rows import shown_row
+from evalsvc.console.pages.evaluations.results import evaluator_options
 from evalsvc.console.parts.addresses import uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.captured import COLUMNS, example_of
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.datasets.extending import extend_dataset
-from evalsvc.datasets.importers.reading import read_examples
+from evalsvc.datasets.extension import extend_dataset
+from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import get_dataset, list_datasets
 from evalsvc.datasets.services import create_dataset

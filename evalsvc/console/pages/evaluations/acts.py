@@ -14,8 +14,8 @@ from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.pages.evaluations.labelled import is_label
 from evalsvc.console.parts.captured import example_of
 from evalsvc.console.parts.forms.labels import label_options, make_first_question, read_label
-from evalsvc.datasets.extending import extend_dataset
-from evalsvc.datasets.importers.reading import read_examples
+from evalsvc.datasets.extension import extend_dataset
+from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import get_dataset
 from evalsvc.datasets.services import create_dataset

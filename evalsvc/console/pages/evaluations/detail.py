@@ -19,7 +19,7 @@ from evalsvc.console.pages.evaluations.labelled import (
     who_labelled,
 )
 from evalsvc.console.pages.evaluations.verdicts import outcome_word, reading_doubt, shown_score
-from evalsvc.console.parts.marking import TextMark, json_block_of, marked_text, marks_of, shown_literally
+from evalsvc.console.parts.marks import TextMark, json_block_of, marked_text, marks_of, shown_literally
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.samples import siblings_of
 from evalsvc.evaluations.wire.inputs import as_sent, stored_sample

@@ -11,9 +11,9 @@ from evalsvc.accounts.middleware import DETAILS
 from evalsvc.accounts.models import Member
 from evalsvc.console.access import READER, PageRefused, PageRequest, Visitor, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.evaluations.saving import saved_rows, saving_fields, search_address
+from evalsvc.console.pages.evaluations.saved_searches import saved_rows, saving_fields, search_address
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved import services
 from evalsvc.evaluations.saved.selectors import find_owner, get_search

@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.marking import one_line
+from evalsvc.console.parts.marks import one_line
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.wire.scores import score_of
 from evalsvc.reports.page.elements import element, joined_parts

@@ -15,9 +15,9 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations import acts
 from evalsvc.console.pages.evaluations.detail import detail_of, prompts_of
-from evalsvc.console.pages.evaluations.exporting import csv_of
+from evalsvc.console.pages.evaluations.export import csv_of
 from evalsvc.console.pages.evaluations.labelled import is_label, texts_of_rows
-from evalsvc.console.pages.evaluations.listing import (
+from evalsvc.console.pages.evaluations.results import (
     asked_filters,
     count_in_span,
     filter_fields,
@@ -26,7 +26,7 @@ from evalsvc.console.pages.evaluations.listing import (
     search_call,
     unknown_names,
 )
-from evalsvc.console.pages.evaluations.saving import OPENED, saveable, saved_chips
+from evalsvc.console.pages.evaluations.saved_searches import OPENED, saveable, saved_chips
 from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall

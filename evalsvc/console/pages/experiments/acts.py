@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from evalsvc.accounts.views import checked
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.forms.json_fields import read_json_object, shown_json
 from evalsvc.experiments.bodies.plans import CloneIn

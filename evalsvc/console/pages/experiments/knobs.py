@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.models import Account
 from evalsvc.console.charts.bars import Ranged, ranges
 from evalsvc.digits import level_text
-from evalsvc.experiments.inference.aggregates.asking import aggregates_of
+from evalsvc.experiments.inference.aggregates.queries import aggregates_of
 from evalsvc.experiments.models import Config, ExperimentPlan
 
 DEEPEST, MOST_KNOBS, LONGEST_VALUE = 3, 30, 60

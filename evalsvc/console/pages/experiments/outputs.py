@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.compare.differing import cut_text
+from evalsvc.console.pages.compare.diff import cut_text
 from evalsvc.console.pages.compare.examples import ShownMark, mark_of
 from evalsvc.console.parts.addresses import address_with, choice, trace_address
 from evalsvc.console.parts.calls import ApiCall

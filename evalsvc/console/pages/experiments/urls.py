@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.experiments import acts, listing, making, outputs, page
+from evalsvc.console.pages.experiments import acts, creation, lists, outputs, page
 
 urlpatterns = [
     path("experiments/<id:id>/live", page.live, name="console_experiment_live"),
-    path("experiments", listing.experiments, name="console_experiments"),
-    path("experiments/new", making.new_experiment, name="console_experiment_new"),
+    path("experiments", lists.experiments, name="console_experiments"),
+    path("experiments/new", creation.new_experiment, name="console_experiment_new"),
     path("experiments/<id:id>", page.experiment, name="console_experiment"),
     path("experiments/<id:id>/outputs", outputs.outputs, name="console_experiment_outputs"),
     path("experiments/<id:id>/act", acts.act, name="console_experiment_act"),

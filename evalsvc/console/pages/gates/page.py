@@ -19,7 +19,7 @@ from evalsvc.console.pages.gates.commands import (
     unsaid_in_command,
 )
 from evalsvc.console.pages.gates.form import ShownGate, shown_gate
-from evalsvc.console.pages.gates.listing import outcome_badge, subject_of
+from evalsvc.console.pages.gates.lists import outcome_badge, subject_of
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall, as_curl, base_address
 from evalsvc.console.parts.moments import moment_markup

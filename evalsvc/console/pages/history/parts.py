@@ -9,9 +9,9 @@ from django.utils.safestring import SafeString
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
-from evalsvc.console.pages.history.asking import HistoryQuestion
-from evalsvc.console.pages.history.brushing import Brush
-from evalsvc.console.pages.history.reading import HistoryReading
+from evalsvc.console.pages.history.brush import Brush
+from evalsvc.console.pages.history.query import HistoryQuestion
+from evalsvc.console.pages.history.reader import HistoryReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import number_markup

@@ -8,12 +8,12 @@ from django.urls import reverse
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.history.asking import HistoryQuestion, question_fields, read_question
-from evalsvc.console.pages.history.brushing import brush_of
-from evalsvc.console.pages.history.drawing import course_chart, distribution_chart
-from evalsvc.console.pages.history.listing import histories_table
+from evalsvc.console.pages.history.brush import brush_of
+from evalsvc.console.pages.history.charts import course_chart, distribution_chart
+from evalsvc.console.pages.history.lists import histories_table
 from evalsvc.console.pages.history.parts import parts_table
-from evalsvc.console.pages.history.reading import HistoryReading, compare_histories, read_history
+from evalsvc.console.pages.history.query import HistoryQuestion, question_fields, read_question
+from evalsvc.console.pages.history.reader import HistoryReading, compare_histories, read_history
 from evalsvc.console.pages.history.words import warning_words
 from evalsvc.console.parts.addresses import address_with, page_address
 from evalsvc.console.parts.scorers import question_id, scorer_names

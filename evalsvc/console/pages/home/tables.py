@@ -15,8 +15,8 @@ from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
-from evalsvc.console.pages.gates.listing import subject_of
-from evalsvc.console.pages.home.reading import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
+from evalsvc.console.pages.gates.lists import subject_of
+from evalsvc.console.pages.home.reader import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import moment_markup
 from evalsvc.console.parts.numbers import Number, number_markup, number_of

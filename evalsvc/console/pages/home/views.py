@@ -13,7 +13,7 @@ from evalsvc.console.pages.account.uses import limit_uses, spends_table
 from evalsvc.console.pages.connections.words import why_words
 from evalsvc.console.pages.history.words import drift_words
 from evalsvc.console.pages.home import tables
-from evalsvc.console.pages.home.reading import HomeReading, read_home
+from evalsvc.console.pages.home.reader import HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, cause_of, missing_words
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address

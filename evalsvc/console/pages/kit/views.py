@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from evalsvc.console.access import READER, PageRequest, console_page
 from evalsvc.console.pages.kit.examples import charts, example_table, fields, many_series, numbers
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirming import is_confirmed
+from evalsvc.console.parts.forms.confirmation import is_confirmed
 
 TYPED = "a-profile"
 

@@ -16,13 +16,13 @@ from evalsvc.calibrations.bodies import CalibrationAnswer, CalibrationBody, Figu
 from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point
-from evalsvc.console.pages.evaluations.listing import evaluator_options
+from evalsvc.console.pages.evaluations.results import evaluator_options
 from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.digits import level_text
 from evalsvc.reports.words import number_text
-from evalsvc.rest.bodies.parsing import decode
+from evalsvc.rest.bodies.parsers import decode
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_LINES = 5000

@@ -11,12 +11,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.accounts.access.throttling import admit_member
 from evalsvc.accounts.models import Account
-from evalsvc.calibrations.answering import calibrate
+from evalsvc.calibrations.use_case import calibrate
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
 from evalsvc.console.access import READER, PageRefused, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.playground import thresholds
-from evalsvc.console.pages.playground.running import TriedSample, run_again, run_bench
+from evalsvc.console.pages.playground.runner import TriedSample, run_again, run_bench
 from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, opened_bench, sent_bench
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import sent_fields

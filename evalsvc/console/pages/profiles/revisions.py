@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.marking import shown_literally
+from evalsvc.console.parts.marks import shown_literally
 from evalsvc.reports.page.elements import element
 
 MAX_LINES = 400

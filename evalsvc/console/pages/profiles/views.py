@@ -16,7 +16,7 @@ from evalsvc.catalog.selectors import get_profile, get_visible_profile, list_eva
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.profiles.editing import (
+from evalsvc.console.pages.profiles.drafts import (
     Draft,
     is_saving,
     new_draft,
@@ -28,7 +28,7 @@ from evalsvc.console.pages.profiles.editing import (
 from evalsvc.console.pages.profiles.revisions import setting_changes
 from evalsvc.console.parts.addresses import whole_choice
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.forms.json_fields import shown_json
 from evalsvc.console.parts.moments import moment_markup

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 from evalsvc.comparisons.selectors import get_comparison
 from evalsvc.comparisons.services import delete_comparison, stop_comparison
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
 
 
 @require_POST

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import list_criteria
-from evalsvc.console.pages.reviews.linking import MOST_DAYS
+from evalsvc.console.pages.reviews.links import MOST_DAYS
 from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.experiments.selectors import list_plans
 

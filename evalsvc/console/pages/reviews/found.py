@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
 from evalsvc.console.pages.reviews.words import estimate_number, figure_number
-from evalsvc.console.parts.marking import one_line
+from evalsvc.console.parts.marks import one_line
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element, joined_parts
@@ -17,8 +17,8 @@ from evalsvc.reports.words import number_text
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.answering.forms import words_of_said
 from evalsvc.reviews.content import Content, as_shown, content_of
+from evalsvc.reviews.findings import QuestionAgreement, ReviewFindings
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
-from evalsvc.reviews.reporting import QuestionAgreement, ReviewFindings
 from evalsvc.reviews.selectors import list_answers, list_items, page_of_items
 
 ON_A_PAGE, MOST_DIFFERING, LONGEST = 25, 20, 240

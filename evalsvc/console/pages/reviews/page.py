@@ -16,16 +16,16 @@ from django.views.decorators.http import require_POST, require_safe
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.once import ShownOnce, done_once
 from evalsvc.console.pages.reviews.found import agreement_table, estimates_table, items_table
-from evalsvc.console.pages.reviews.linking import LINKS_ONCE, issued_links, link_fields, shown_links
+from evalsvc.console.pages.reviews.links import LINKS_ONCE, issued_links, link_fields, shown_links
 from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
 from evalsvc.console.parts.addresses import choice, uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
 from evalsvc.console.parts.forms.fields import sent_fields
 from evalsvc.rest.problems import NotFound, Problem
+from evalsvc.reviews.findings import ReviewFindings, findings_of, non_response
 from evalsvc.reviews.links import revoke_link
 from evalsvc.reviews.models import Review
-from evalsvc.reviews.reporting import ReviewFindings, findings_of, non_response
 from evalsvc.reviews.selectors import get_review, review_progress
 from evalsvc.reviews.services import close_review, delete_review
 

@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from evalsvc.console.pages.reviews.entering import Reviewer, queue_address, reviewer_page
+from evalsvc.console.pages.reviews.entry import Reviewer, queue_address, reviewer_page
 from evalsvc.console.parts.forms.fields import sent_fields
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.reviews.answering.answers import answer_item, lease_item, skip_item, take_back

@@ -2,16 +2,16 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.reviews import entering, listing, making, page, queue
+from evalsvc.console.pages.reviews import creation, entry, lists, page, queue
 
 urlpatterns = [
-    path("reviews", listing.reviews_page, name="console_reviews"),
-    path("reviews/new", making.new_review, name="console_review_new"),
+    path("reviews", lists.reviews_page, name="console_reviews"),
+    path("reviews/new", creation.new_review, name="console_review_new"),
     path("reviews/<uuid:id>", page.review_page, name="console_review"),
     path("reviews/<uuid:id>/act", page.act_on_review, name="console_review_act"),
     path("reviews/<uuid:id>/queue", queue.review_queue, name="console_review_queue"),
 ]
 outside = [
-    path("reviews/<uuid:id>", entering.old_address, name="review"),
-    path("reviews/<uuid:id>/enter/<str:token>", entering.enter_review, name="enter_review"),
+    path("reviews/<uuid:id>", entry.old_address, name="review"),
+    path("reviews/<uuid:id>/enter/<str:token>", entry.enter_review, name="enter_review"),
 ]

@@ -6,10 +6,10 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.parts.numbers import Number
 from evalsvc.reports.page.elements import element
+from evalsvc.reviews.findings import LEVEL, ReviewEstimate
 from evalsvc.reviews.models import Review
-from evalsvc.reviews.reporting import LEVEL, ReviewEstimate
 from evalsvc.reviews.selectors import Progress
-from evalsvc.stats.agreement.resampling import (
+from evalsvc.stats.agreement.bootstrap import (
     FEW_ITEMS,
     LEAST_ITEMS,
     NO_PAIRS,

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.signin.resetting import forgotten, new_by_link
+from evalsvc.console.pages.signin.reset import forgotten, new_by_link
 from evalsvc.console.pages.signin.single import from_provider, to_provider
 from evalsvc.console.pages.signin.views import second_factor, sign_in
 

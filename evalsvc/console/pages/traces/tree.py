@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.marking import json_block_of, marked_text
+from evalsvc.console.parts.marks import json_block_of, marked_text
 from evalsvc.reports.page.elements import element
 from evalsvc.telemetry.answers import KINDS, STATUSES
 from evalsvc.telemetry.models import LogRecord, Span

@@ -8,16 +8,16 @@ from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.traces.scores import scores_of_trace
-from evalsvc.console.pages.traces.searching import read_trace_filters, trace_fields, traces_table
+from evalsvc.console.pages.traces.search import read_trace_filters, trace_fields, traces_table
 from evalsvc.console.pages.traces.tree import flat, totals, tree_of
 from evalsvc.console.parts.addresses import address_with, whole_choice
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
 from evalsvc.console.parts.forms.fields import search_refusal
-from evalsvc.console.parts.marking import json_block_of
+from evalsvc.console.parts.marks import json_block_of
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
-from evalsvc.telemetry.listing import search_traces
 from evalsvc.telemetry.selectors import get_trace
+from evalsvc.telemetry.traces import search_traces
 
 PAGE = 50
 MAX_SPANS = 500

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.webhooks.form import SHOWN_BEFORE, shown_once
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.forms.confirming import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
 from evalsvc.events.selectors import get_delivery, get_endpoint
 from evalsvc.events.services import (
     delete_endpoint,

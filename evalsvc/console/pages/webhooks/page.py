@@ -24,9 +24,9 @@ from evalsvc.console.pages.webhooks.words import (
 from evalsvc.console.parts.addresses import address_with, choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.events.delivering import body_of
 from evalsvc.events.models import EventDelivery
 from evalsvc.events.selectors import endpoint_standings, get_delivery, get_endpoint, list_deliveries
+from evalsvc.events.sender import body_of
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.problems import NotFound
 

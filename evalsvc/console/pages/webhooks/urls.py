@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from evalsvc.console.pages.webhooks import acts, form, listing, page
+from evalsvc.console.pages.webhooks import acts, form, lists, page
 
 urlpatterns = [
-    path("webhooks", listing.webhooks_page, name="console_webhooks"),
+    path("webhooks", lists.webhooks_page, name="console_webhooks"),
     path("webhooks/new", form.new_webhook, name="console_webhook_new"),
     path("webhooks/<uuid:id>", page.webhook_page, name="console_webhook"),
     path("webhooks/<uuid:id>/edit", form.edit_webhook, name="console_webhook_edit"),

@@ -17,10 +17,10 @@ from evalsvc.accounts.signing_in.rule import switch_own_factor_off
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.console.access import PageRefused
-from evalsvc.console.pages.you.drawing import qr_code
 from evalsvc.console.pages.you.personal import person_of, personal_page, proof_label, require_proof
+from evalsvc.console.pages.you.qr_code import qr_code
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.infra.sealing import NoEncryptionKeys, UnreadableSecret, decrypt, encrypt
+from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret, decrypt, encrypt
 from evalsvc.rest.problems import Invalid
 
 PENDING = "factor_secret"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.rest.bodies.parsing import decode
+from evalsvc.rest.bodies.parsers import decode
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 _decoder = msgspec.json.Decoder()

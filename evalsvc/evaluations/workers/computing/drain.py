@@ -12,11 +12,11 @@ from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.verdicts import Verdict
-from evalsvc.evaluations.workers.computing import store, waking
+from evalsvc.evaluations.workers.computing import store, wakeups
 from evalsvc.evaluations.workers.computing.neighbours import SLOW_SECONDS, neighbours
-from evalsvc.evaluations.workers.computing.scoring import computed
-from evalsvc.evaluations.workers.judging.recording import Done, record
-from evalsvc.evaluations.workers.judging.scoring import broke, prepared
+from evalsvc.evaluations.workers.computing.scorer import computed
+from evalsvc.evaluations.workers.judging.recorder import Done, record
+from evalsvc.evaluations.workers.judging.scorer import broke, prepared
 from evalsvc.evaluations.workers.judging.store import Claimed, Read, SampleInputs, read_claimed
 from evalsvc.evaluations.workers.pushes import Ear
 
@@ -42,7 +42,7 @@ def drain(name: str) -> bool:
     knows what the lost process had claimed.
     """
     neighbours.join()
-    ear, ends_at = Ear(waking.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
+    ear, ends_at = Ear(wakeups.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
     try:
         while not shutting_down.is_set():
             may_be_more = compute_batch(name)
@@ -62,7 +62,7 @@ def compute_batch(name: str) -> bool:
         slow = neighbours.slow_accounts()
         # Among more it finds what it may compute, if there is any.
         claimed = store.claim_computing(limit=MOST_AT_ONCE if slow is None else MOST_TO_CHOOSE_FROM)
-        waking.note_computing(name, claimed)
+        wakeups.note_computing(name, claimed)
         return bool(claimed) and _work_off(claimed, slow)
     except DatabaseError:
         # Claimed evaluations stay pending and can be claimed again when their lease expires.
@@ -74,7 +74,7 @@ def compute_batch(name: str) -> bool:
 
 def take_over(name: str) -> None:
     """Let what a lost process had be claimed at once, and not when its lease ends: the message has come again."""
-    if claims := waking.held_by(name):
+    if claims := wakeups.held_by(name):
         store.release(claims, begun=True)
 
 
@@ -88,7 +88,7 @@ def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
         return False
     is_full = len(claimed) >= MOST_AT_ONCE
     if is_full:
-        waking.nudge_computing()
+        wakeups.nudge_computing()
     _give_back(later)
     remaining, was_slow = _compute(now, texts)
     _give_back(remaining)
@@ -151,7 +151,7 @@ def n_chars(inputs: SampleInputs) -> int:
 def _give_back(left: Sequence[Claimed]) -> None:
     if left:
         _release(left)
-        waking.nudge_computing()
+        wakeups.nudge_computing()
 
 
 def _release(left: Sequence[Claimed]) -> None:

@@ -19,9 +19,9 @@ from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.verdicts import Verdict
-from evalsvc.evaluations.workers.judging import store, waking
-from evalsvc.evaluations.workers.judging.recording import Done, record
-from evalsvc.evaluations.workers.judging.scoring import Work, judged, prepared
+from evalsvc.evaluations.workers.judging import store, wakeups
+from evalsvc.evaluations.workers.judging.recorder import Done, record
+from evalsvc.evaluations.workers.judging.scorer import Work, judged, prepared
 from evalsvc.evaluations.workers.judging.shares import Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed, Read
 from evalsvc.evaluations.workers.pushes import Ear
@@ -86,7 +86,7 @@ class JudgeRunner:
         if unfinished:
             log.warning("%d unfinished evaluations are left to other runners", len(unfinished))
             self._attempt("giving back", lambda: store.give_back(unfinished))
-            waking.nudge_judging()
+            wakeups.nudge_judging()
         connections.close_all()
         for thread in self._threads:
             thread.join(CANCEL_SECONDS)
@@ -127,7 +127,7 @@ class JudgeRunner:
     # --- Claiming ----------------------------------------------------------------------------------------------------
 
     def _hear(self) -> None:
-        ear = Ear(waking.KEY, POLL_SECONDS)
+        ear = Ear(wakeups.KEY, POLL_SECONDS)
         while not self._is_draining:
             try:
                 has_push = ear.hears()
@@ -135,7 +135,7 @@ class JudgeRunner:
                 has_push = False
                 self._closed.wait(POLL_SECONDS)
             if self._is_draining and has_push:
-                waking.nudge_judging()
+                wakeups.nudge_judging()
             with self._more:
                 self._may_be_more = True
                 self._more.notify()

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.aggregates import AggregateAnswer
 from evalsvc.experiments.bodies.aggregates import AggregatesIn, ManyAggregatesIn
-from evalsvc.experiments.inference.aggregates.asking import aggregates_of, joint_aggregates
+from evalsvc.experiments.inference.aggregates.queries import aggregates_of, joint_aggregates
 from evalsvc.experiments.reporting.aggregate_files import aggregate_csv
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.answering.shapes import answers_with

@@ -17,7 +17,7 @@ from evalsvc.experiments.definition.fields.json_forms import (
     escaped,
     types_of,
 )
-from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.output_schemas import declared_schema
 from evalsvc.experiments.models import Config
 

@@ -10,7 +10,7 @@ from django.db import connections
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
-from evalsvc.experiments.definition.fields.mapping import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
+from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.definition.pipelines import components_named
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score

@@ -15,7 +15,7 @@ from evalsvc.experiments.definition.checks.unmapped import expected_components
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.json_forms import SchemaReader, Unknown
-from evalsvc.experiments.definition.fields.mapping import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample, root_of
+from evalsvc.experiments.definition.fields.mapper import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample, root_of
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.models import Config

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.experiments.definition.fields import answers
-from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.pointers import MISSING
 
 EXPECTED = "expected"

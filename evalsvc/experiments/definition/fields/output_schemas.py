@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evaluators.base import CannotScore
 from evaluators.checks.kinds.json_check import schema_problems as problems_of
 from evaluators.checks.kinds.json_schema import Path, breaches

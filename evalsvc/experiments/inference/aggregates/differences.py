@@ -8,11 +8,11 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.counting import Slicing
+from evalsvc.experiments.inference.aggregates.slice_sums import Slicing
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.inference.reached import finished_of
 from evalsvc.experiments.models import Config
-from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.comparison import new_data_difference
 from evalsvc.stats.pairs.paired import Differences
 from evalsvc.tenancy.scope import current_role
 

@@ -10,14 +10,14 @@ from typing import Any
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, groups_of
-from evalsvc.experiments.inference.aggregates.counting import (
+from evalsvc.experiments.inference.aggregates.differences import FinishedConfig, differences_by_place
+from evalsvc.experiments.inference.aggregates.slice_sums import (
     NO_LABEL,
     NOTHING_COUNTED,
     THE_REST,
     CountedSlice,
     Slicing,
 )
-from evalsvc.experiments.inference.aggregates.differences import FinishedConfig, differences_by_place
 from evalsvc.experiments.inference.clusters.views import clustered_new_data
 from evalsvc.experiments.inference.reached import finished_of
 from evalsvc.experiments.models import Config, ExperimentPlan

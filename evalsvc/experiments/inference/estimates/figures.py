@@ -16,10 +16,10 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.views import clustered_new_data
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
-from evalsvc.stats.basics.adding import add_sums
+from evalsvc.stats.basics.addition import add_sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
+from evalsvc.stats.estimates.estimator import Sums, estimate
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
-from evalsvc.stats.estimates.running import Sums, estimate
 from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.stats.formulas.extremes import guarded_t
 from evalsvc.stats.formulas.finite import Ends, feasible

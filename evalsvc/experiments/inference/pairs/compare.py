@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.pairing import agreed_cluster, pairs_over_clusters
+from evalsvc.experiments.inference.clusters.pairs import agreed_cluster, pairs_over_clusters
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT, ComparisonQuestion, comparison_out

@@ -16,7 +16,7 @@ from evalsvc.experiments.inference.pairs.sheet import Sheet
 from evalsvc.experiments.models import Config, Errors, ExperimentPlan, Policy
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.race.racing import Pair, advance_all, differences, new_pair
+from evalsvc.stats.race.elimination import Pair, advance_all, differences, new_pair
 from evalsvc.tenancy.scope import current_role
 
 COLUMNS = ("start", "n", "total", "squares", "n_plus", "n_minus", "log_wealth", "log_not_worse")

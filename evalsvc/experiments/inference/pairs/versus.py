@@ -14,12 +14,12 @@ from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, clustered_difference
 from evalsvc.stats.pairs.common import Common
-from evalsvc.stats.pairs.comparing import new_data_difference
-from evalsvc.stats.pairs.leading import ROUNDING
+from evalsvc.stats.pairs.comparison import new_data_difference
+from evalsvc.stats.pairs.leader import ROUNDING
 from evalsvc.stats.pairs.newpairs import NewEvidence
 from evalsvc.stats.pairs.paired import Differences, paired_interval
 from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level, word_threshold
-from evalsvc.stats.race.racing import Pair, e_value
+from evalsvc.stats.race.elimination import Pair, e_value
 
 AFTER_THE_FACT = "after the fact: one look"
 

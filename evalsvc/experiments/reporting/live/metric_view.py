@@ -7,12 +7,12 @@ from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.ranges import wide_in
-from evalsvc.experiments.inference.clusters.counting import Counted
+from evalsvc.experiments.inference.clusters.cluster_sums import Counted
 from evalsvc.experiments.inference.estimates.figures import Tally, decision_of, figures, requested_of, sums_of_row
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Aggregates, Scope, tally_in
-from evalsvc.stats.estimates.running import bounds_under_failures
+from evalsvc.stats.estimates.estimator import bounds_under_failures
 from evalsvc.stats.formulas.clusters import ClusterSums
 
 

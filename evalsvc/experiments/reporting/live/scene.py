@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.ranges import wide_in
-from evalsvc.experiments.inference.clusters.counting import (
+from evalsvc.experiments.inference.clusters.cluster_sums import (
     MOST_WATCHED,
     Counted,
     CountedPairs,

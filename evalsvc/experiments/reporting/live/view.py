@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalsvc.experiments.inference.clusters.counting import count_bare
+from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
 from evalsvc.experiments.inference.clusters.views import without_ends
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
+from evalsvc.experiments.inference.leader import leader_of
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.pairs.versus import (
@@ -19,7 +20,6 @@ from evalsvc.experiments.inference.pairs.versus import (
     is_declared,
     question_of,
 )
-from evalsvc.experiments.inference.standing import leader_of
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.reporting.by_component import by_component
 from evalsvc.experiments.reporting.live.metric_view import metric_view

@@ -10,7 +10,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.counting import count_clusters
+from evalsvc.experiments.inference.clusters.cluster_sums import count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.reporting.live.metric_view import metric_view
 from evalsvc.experiments.reporting.live.scene import watched_in

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsvc.experiments.definition.fields.components import find_expectation
-from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evalsvc.experiments.definition.metrics import INTEGRATED, ISOLATED
 from evalsvc.experiments.definition.pipelines import (

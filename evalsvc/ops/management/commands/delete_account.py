@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from evalsvc.accounts.models import Account
 from evalsvc.ops.account_tables import count
 from evalsvc.ops.deletion.accounts import GRACE_SECONDS, WAITING, delete_account, delete_remains
-from evalsvc.ops.deletion.scrubbing import scrub, what_stays
+from evalsvc.ops.deletion.scrubber import scrub, what_stays
 from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import SYSTEM
 

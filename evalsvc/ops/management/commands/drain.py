@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evalsvc.local.draining import MalformedDrain
-from evalsvc.ops.serving.draining import ask_to_drain
+from evalsvc.local.drain import MalformedDrain
+from evalsvc.ops.serving.drain import ask_to_drain
 
 
 class Command(BaseCommand):

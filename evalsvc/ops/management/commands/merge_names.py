@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from evalsvc.accounts.models import Account
 from evalsvc.ops.management.base import ServiceCommand
-from evalsvc.ops.management.merging import LookAlikes, NotMerged, find_look_alikes, merge_projects
+from evalsvc.ops.management.duplicate_names import LookAlikes, NotMerged, find_look_alikes, merge_projects
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 

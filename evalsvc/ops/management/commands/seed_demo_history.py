@@ -11,8 +11,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.local.supervisor.demo.evaluation import DemoCaller
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 from evalsvc.ops.demo.calls import DemoRefused
-from evalsvc.ops.demo.filling import fill_account
 from evalsvc.ops.demo.history import NAME, demo_account, seed_demo_history
+from evalsvc.ops.demo.seeder import fill_account
 from evalsvc.ops.management.base import ServiceCommand
 
 

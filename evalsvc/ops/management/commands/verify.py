@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
 from evalsvc.ops.management.base import ServiceCommand
-from evalsvc.ops.recounting import recount_everything
+from evalsvc.ops.recounts import recount_everything
 from evalsvc.tenancy.scope import SYSTEM
 
 

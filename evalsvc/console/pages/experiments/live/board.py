@@ -12,7 +12,7 @@ from evalsvc.console.charts.series import MAX_SERIES, sample
 from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, strip_of
 from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.standing import level_with
+from evalsvc.experiments.inference.leader import level_with
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import reference_line, references_of

@@ -1,0 +1,98 @@
+"""The list of connections, and one of them."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.connections.words import (
+    REMEDIES,
+    budget_share,
+    failed_words,
+    spent_words,
+    state_words,
+    time_words,
+    why_words,
+)
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
+from evalsvc.judges.ledger.status import ConnectionStanding, standings_of
+from evalsvc.judges.selectors import get_connection, list_connections
+from evalsvc.reports.page.elements import element, joined_parts
+
+COLUMNS = (
+    Column("Connection"),
+    Column("Model"),
+    Column("State"),
+    Column("Spent today", note="Spent and reserved since midnight UTC, of the daily budget"),
+    Column("Failed in 24 h"),
+    Column("Time of a call"),
+    Column("Last call"),
+    Column("What is wrong, and what to do", kind="wide"),
+)
+FAILURES = (Column("Code"), Column("Calls", kind="figure"), Column("What to do", kind="wide"))
+
+
+@require_safe
+@console_page()
+def connections_page(request: PageRequest) -> HttpResponse:
+    """List the account's connections by name, each with its spend and how its calls end."""
+    visitor = request.visitor
+    statuses = standings_of(list(list_connections(account=visitor.account)), now=visitor.now)
+    context = {
+        "table": PageTable("Connections", COLUMNS, [_row(status, visitor.now) for status in statuses], is_walked=True),
+        "call": ApiCall("GET", "/v1/connections"),
+    }
+    return render(request, "console/connections/list.html", context)
+
+
+def _row(one: ConnectionStanding, now: datetime) -> TableRow:
+    row, (state, tone) = one.connection, state_words(one)
+    name = joined_parts(
+        [element("bdi", row.name), element("span", " default", class_="quiet") if row.is_default else None]
+    )
+    cells = (
+        name,
+        element("bdi", row.model),
+        element("span", state, class_=f"badge {tone}"),
+        spent_words(one),
+        failed_words(one.health),
+        time_words(one.health),
+        moment_markup(one.health.last_at if one.health else None, now),
+        why_words(one) or "—",
+    )
+    return TableRow(cells, href=reverse("console_connection", args=[row.pk]), tone=tone if tone != "good" else "")
+
+
+@require_safe
+@console_page()
+def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
+    """Show the status of a connection, its failures with their causes, and what to do about them."""
+    visitor = request.visitor
+    row = get_connection(account=visitor.account, id=id)
+    (status,) = standings_of([row], now=visitor.now)
+    state, tone = state_words(status)
+    share = budget_share(status.spent, row.daily_budget)
+    failures = status.health.failed if status.health else {}
+    rows = [TableRow((code, n, REMEDIES.get(code, ""))) for code, n in failures.items()]
+    context = {
+        "connection": row,
+        "standing": status,
+        "state": state,
+        "tone": tone,
+        "why": why_words(status),
+        "spent": spent_words(status),
+        "share": None if share is None else min(share, 1.0),
+        "failed": failed_words(status.health),
+        "time": time_words(status.health),
+        "failures": PageTable("Failed calls of 24 hours by code", FAILURES, rows, empty="No call failed in 24 hours."),
+        "call": ApiCall("GET", f"/v1/connections/{row.pk}"),
+    }
+    return render(request, "console/connections/connection.html", context)

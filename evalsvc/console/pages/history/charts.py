@@ -1,0 +1,80 @@
+"""The charts of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.console.charts.bars import histogram
+from evalsvc.console.charts.plot import plot
+from evalsvc.console.charts.scales import Axis, seconds
+from evalsvc.console.charts.series import ChartLine, Mark, Point
+from evalsvc.console.pages.history.query import HistoryQuestion
+from evalsvc.console.pages.history.reader import HistoryReading
+from evalsvc.console.pages.history.words import shown_strategy
+from evalsvc.digits import level_text
+from evalsvc.evaluations.history.course import HistoryStretch
+
+NAMES = {"pass": "Share that passes", "score": "Mean score"}
+
+
+def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeString:
+    """Draw parts as points with their intervals, and the running mean with its band: it ends in the page's number."""
+    interval = reading.interval or {}
+    name, by_number = NAMES[interval.get("of", "score")], question.by_number
+
+    def x(place: int, moment: datetime) -> float:
+        return float(place) if by_number else seconds(moment)
+
+    def points(found: tuple[HistoryStretch, ...]) -> list[Point]:
+        return [
+            Point(x(stretch.last, stretch.ended_at), stretch.mean, stretch.lower, stretch.upper, _said(stretch))
+            for stretch in found
+        ]
+
+    marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
+    marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _moved_at(interval)]
+    low, high = reading.limits or (None, None)
+    across = Axis("Scores so far") if by_number else Axis("Time (UTC)", "time")
+    parts = reading.course.parts if len(reading.course.parts) > 1 else ()
+    lines = [ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=not parts)]
+    lines += [ChartLine("each part by itself", points(parts), is_joined=False)] if parts else []
+    says = f"{_parts_text(reading)}; {level_text(question.ask.level)} for new data, by {_by(interval, reading)}."
+    return plot(f"{name}, and how sure it is", across, Axis(name, low=low, high=high), lines, marks=marks, says=says)
+
+
+def _by(interval: Mapping[str, Any], reading: HistoryReading) -> str:
+    """Name the strategy of what is drawn, which of equal scores is another than that of the rest."""
+    strategy, stretches = shown_strategy(interval), (*reading.course.parts, *reading.course.running)
+    if strategy != interval["strategy"] or not any(stretch.is_degenerate for stretch in stretches):
+        return strategy
+    return f"{strategy}, and where all scores are equal by the one that is advised then"
+
+
+def _parts_text(reading: HistoryReading) -> str:
+    n_parts, n = len(reading.course.parts), len(reading.course.values)
+    scores = f"{n} score{'s' * (n != 1)}"
+    return scores if n_parts == 1 else f"{scores} in {n_parts} neighbouring parts"
+
+
+def _said(one: HistoryStretch) -> str:
+    return f"n = {one.n}, until {one.ended_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _moved_at(interval: dict[str, object]) -> Iterator[datetime]:
+    drift = interval.get("drift")
+    if isinstance(drift, dict):
+        yield datetime.fromisoformat(str(drift["changed_at"]))
+
+
+def distribution_chart(reading: HistoryReading) -> SafeString | None:
+    """Draw how the scores lie; nothing for none."""
+    if not reading.scores:
+        return None
+    low, high = reading.limits or (min(reading.scores), max(reading.scores))
+    low, high = min(low, *reading.scores, high), max(high, *reading.scores, low)
+    says = f"The newest {len(reading.scores)}."
+    return histogram("Distribution of the scores", reading.scores, low=low, high=high, says=says)

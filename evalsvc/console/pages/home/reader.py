@@ -1,0 +1,120 @@
+"""What the start page shows of an account: what was measured, what moved, and what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import families_of
+from evalsvc.catalog.selectors import revised_profiles
+from evalsvc.console.pages.account.uses import spends_of
+from evalsvc.console.parts.scorers import scorer_names
+from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.store import read_histories
+from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
+from evalsvc.evaluations.rollups.read import read_days
+from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evalsvc.events.selectors import EndpointStanding, endpoint_standings
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
+from evalsvc.experiments.selectors import list_plans
+from evalsvc.gates.models import Gate
+from evalsvc.gates.selectors import list_gates
+from evalsvc.judges.ledger.status import ConnectionStanding
+from evalsvc.reviews.selectors import OpenReview, open_reviews
+
+MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
+PLAIN = IntervalAsk(strategy="full-history")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A history with a detected change of level."""
+
+    evaluator_id: str
+    profile_name: str
+    interval: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HomeReading:
+    """The data of the start page.
+
+    Running experiments, reviews and gates include one entry more than the page displays.
+    """
+
+    days: DayRange
+    names: Mapping[str, str]
+    rates: Sequence[PassRate]
+    revised: Mapping[str, datetime]
+    """When profiles were revised within these days, by name."""
+    moved: Sequence[Moved]
+    failures: Sequence[FailureCount]
+    running: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
+    reviews: Sequence[OpenReview]
+    gates: Sequence[Gate]
+    connections: Sequence[ConnectionStanding]
+    webhooks: Sequence[EndpointStanding]
+    """Those at which something has not arrived."""
+
+    def named(self, evaluator_id: str, profile_name: str) -> str:
+        """Return a history's name in words."""
+        name = self.names.get(evaluator_id, evaluator_id)
+        return f"{name} · {profile_name}" if profile_name else name
+
+    @property
+    def n_histories(self) -> int:
+        """How many histories have scores of these days."""
+        return len(_pairs(self.rates))
+
+    @property
+    def n_checked(self) -> int:
+        """In how many of them it was looked at whether the level has moved."""
+        return min(self.n_histories, MAX_HISTORIES)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was measured recently and no experiment runs, so that the page shows the first steps."""
+        return not self.rates and not self.running
+
+
+def read_home(account: Account, now: datetime) -> HomeReading:
+    """Read the last fourteen days of an account."""
+    days = DayRange.latest(14, now=now)
+    rates, failures = read_days(account=account, days=days)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[: MAX_RUNNING + 1])
+    overviews = overviews_of(plans) if plans else {}
+    return HomeReading(
+        days=days,
+        names=scorer_names(account, {rate.evaluator_id for rate in rates}),
+        rates=rates,
+        revised=revised_profiles(account=account, since=datetime.combine(days.first, datetime.min.time(), UTC)),
+        moved=_moved(account, rates),
+        failures=failures,
+        running=[(plan, overviews[plan.pk]) for plan in plans],
+        reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
+        gates=list(list_gates(account=account, since=today).order_by("-id")[: MAX_GATES + 1]),
+        connections=spends_of(account, now),
+        webhooks=[webhook for webhook in endpoint_standings(account=account, now=now) if webhook.wants_a_look],
+    )
+
+
+def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:
+    """Return each evaluator and profile once, the most evaluated first."""
+    return list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))
+
+
+def _moved(account: Account, rates: Sequence[PassRate]) -> list[Moved]:
+    """Return the shifts among the most evaluated histories, with one read for all of them."""
+    pairs = _pairs(rates)[:MAX_HISTORIES]
+    families = families_of(account.pk, {evaluator for evaluator, _ in pairs})
+    shifts = []
+    for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
+        interval = answer_interval(PLAIN, families.get(pair[0]), history)
+        if interval is not None and interval["drift"] is not None:
+            shifts.append(Moved(*pair, interval))
+    return shifts

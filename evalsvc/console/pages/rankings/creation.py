@@ -1,0 +1,167 @@
+"""A new ranking by form: the same body as `POST /v1/comparisons`, refused at the field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from rest_framework.exceptions import ValidationError
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.views import checked
+from evalsvc.comparisons.bodies import ComparisonIn
+from evalsvc.comparisons.judges.resolver import wanted_again
+from evalsvc.comparisons.models import OutputComparison
+from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
+from evalsvc.comparisons.selectors import get_comparison
+from evalsvc.comparisons.services import create_comparison
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
+from evalsvc.console.pages.experiments.form_fields import field_source
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, sent_fields
+from evalsvc.experiments.queueing import enqueue_after_commit
+from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+
+MOST_EXPERIMENTS = 200
+JUDGES = (
+    ("metric", "the scores of a metric that the experiment has"),
+    ("evaluator", "an evaluator: its higher score, or a judge of pairs"),
+    ("connection", "an LLM by its connection, told in words what is better"),
+    ("review_id", "people, in a review of pairs"),
+)
+WHO = "The metric, evaluator, connection, or the review's id."
+CRITERIA = "In words for an LLM; a profile's name for an evaluator."
+DESIGNS = (
+    ("all", "every pair on every example"),
+    ("baseline", "each config against one"),
+    ("active", "the pairs that may still decide who is first"),
+)
+TIES = (("", "as it is set: it may say so"), ("false", "no, it has to choose"))
+TAKEN_OVER = "What it has judged of the same outputs by the same judge costs nothing; only the rest is judged."
+OF_JUDGE = ("criteria", "model", "tie_width", "allow_tie")
+FIELDS = {"experiment_id": "experiment"} | {name: name for name in OF_JUDGE} | {name: "who" for name, _ in JUDGES}
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR, once=SENT_TWICE)
+def new_ranking(request: PageRequest) -> HttpResponse:
+    """Show the form of a new ranking, or create the ranking."""
+    if request.method != "POST":
+        return _form(request, _first_shown(request))
+    values = {name: value.strip() for name, value in sent_fields(request).items()}
+    visitor = request.visitor
+    try:
+        body = checked(ComparisonIn(data=_body(values)))
+        try:
+            plan = get_plan(account=visitor.account, id=body["experiment_id"])
+        except NotFound:
+            raise Invalid(FieldError("/experiment_id", "Choose an experiment.")) from None
+        ranking, is_added = create_comparison(
+            account=visitor.account, epoch=None, plan=plan, body=body, actor=visitor.actor
+        )
+    except NotFound:
+        raise
+    except (Problem, ValidationError) as exc:
+        return _form(request, values, errors_at(exc, _field))
+    enqueue_comparison_after_commit(visitor.account.pk, ranking.pk)
+    if is_added:
+        enqueue_after_commit()
+    messages.success(request, f"{ranking.name} is being judged.")
+    return redirect("console_ranking", ranking.pk)
+
+
+def _first_shown(request: PageRequest) -> dict[str, str]:
+    """Return the initial values of the form: an experiment, or the settings of an earlier ranking."""
+    if id := request.GET.get("previous", ""):
+        if not is_bigint(id):
+            raise NotFound
+        return _as_before(get_comparison(account=request.visitor.account, id=int(id)))
+    return {"experiment": request.GET.get("experiment", "")[:20], "judge": "metric"}
+
+
+def _as_before(row: OutputComparison) -> dict[str, str]:
+    """Return the fields of a ranking that goes on where another has ended, of all configs that are there now."""
+    judge = wanted_again(row.judge)
+    kind = next(name for name, _ in JUDGES if name in judge)
+    names = dict(list_configs(account=row.account, experiment_id=row.experiment_id).values_list("pk", "name"))
+    values = {
+        "experiment": row.experiment_id,
+        "judge": kind,
+        "who": judge[kind],
+        "design": row.design,
+        "name": row.name,
+    }
+    values |= {name: judge[name] for name in ("criteria", "model") if judge.get(name)}
+    if judge.get("tie_width"):
+        values["tie_width"] = judge["tie_width"]
+    if judge.get("allow_tie") is False:
+        values["allow_tie"] = "false"
+    if row.design == OutputComparison.Design.BASELINE:
+        values["baseline"] = names.get(row.configs[0], "")
+    return {name: str(value) for name, value in (values | {"previous_id": row.pk}).items()}
+
+
+def _body(sent: Mapping[str, str]) -> dict[str, Any]:
+    judge = {sent.get("judge", "metric"): sent.get("who", "")}
+    judge |= {name: sent[name] for name in OF_JUDGE if sent.get(name)}
+    body: dict[str, Any] = {"experiment_id": sent.get("experiment", ""), "judge": judge}
+    for name in ("name", "design", "baseline", "budget", "previous_id"):
+        if sent.get(name):
+            body[name] = sent[name]
+    if configs := [name for part in sent.get("configs", "").split(",") if (name := part.strip())]:
+        body["configs"] = configs
+    return body
+
+
+def _field(pointer: str) -> str:
+    parts = pointer.strip("/").split("/")
+    last = parts[1] if parts[0] == "judge" and len(parts) > 1 else parts[0]
+    return FIELDS.get(last, "who" if parts[0] == "judge" else last)
+
+
+def _fields(account: Account, previous_id: str) -> tuple[FormField, ...]:
+    plans = list_plans(account=account)[:MOST_EXPERIMENTS]
+    experiments = [("", "choose one"), *((str(plan.pk), f"{plan.experiment.name} ({plan.pk})") for plan in plans)]
+    source = field_source(account)
+    judges = [*source.connections, *source.evaluators]
+    return (
+        FormField("experiment", "Experiment", "select", options=experiments, is_required=True),
+        FormField("configs", "Configs", help="Their names, with commas between; empty: all."),
+        FormField("judge", "Judged by", "select", options=JUDGES),
+        FormField("who", "Which", options=judges, is_required=True, help=WHO),
+        FormField("criteria", "What is better", "textarea", rows=3, help=CRITERIA),
+        FormField("model", "Model", help="Of an LLM by its connection; empty: the connection's own."),
+        FormField("allow_tie", "May an LLM say that neither wins", "select", options=TIES),
+        FormField("tie_width", "No winner within", "number", help="Scores no further apart; empty: equal ones."),
+        FormField("design", "Which pairs", "select", options=DESIGNS),
+        FormField("baseline", "Against", help="The one config, where each is compared with one."),
+        FormField("budget", "Judgements at most", "number"),
+        FormField("name", "Name", help="Without it, the experiment's."),
+        *([_taken_over(account, previous_id)] if is_bigint(previous_id) else ()),
+    )
+
+
+def _taken_over(account: Account, id: str) -> FormField:
+    try:
+        name = get_comparison(account=account, id=int(id)).name
+    except NotFound:
+        name = "a ranking that is not there any more"
+    options = (("", "nothing: all is judged anew"), (id, f"the judgements of {name} ({id})"))
+    return FormField("previous_id", "Taken over", "select", options=options, help=TAKEN_OVER)
+
+
+def _form(request: PageRequest, sent: Mapping[str, str], errors: Mapping[str, str] | None = None) -> HttpResponse:
+    context = {
+        "fields": filled(_fields(request.visitor.account, sent.get("previous_id", "")), sent, errors),
+        "refused": (errors or {}).get("", ""),
+        "is_refused": bool(errors),
+        "call": ApiCall("POST", "/v1/comparisons", body=_body(sent)),
+    }
+    return render(request, "console/rankings/new.html", context, status=422 if errors else 200)

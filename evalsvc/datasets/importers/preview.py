@@ -1,0 +1,39 @@
+"""Preview of an upload before it is stored: its first rows, their number, and the errors by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from evalsvc.datasets.importers.reader import Upload, read_upload
+from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.rest.problems import FieldError, Invalid
+
+N_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPreview:
+    """What an upload would become. `n` is None where errors ended the reading."""
+
+    format: str | None
+    rows: list[ExampleRow]
+    n: int | None
+    errors: tuple[FieldError, ...] = ()
+
+
+def preview_upload(upload: Upload, *, n_shown: int = N_LOOKED_AT) -> UploadPreview:
+    """Read an upload to its end without storing it; errors are returned, not raised."""
+    format: str | None = None
+    rows: list[ExampleRow] = []
+    try:
+        format, preview_rows = read_upload(upload)
+        rows.extend(islice(preview_rows, n_shown))
+        return UploadPreview(format, rows, len(rows) + _counted(preview_rows))
+    except Invalid as error:
+        return UploadPreview(format, rows, None, tuple(error.errors))
+
+
+def _counted(rows: Iterable[ExampleRow]) -> int:
+    return sum(1 for _ in rows)

@@ -1,0 +1,162 @@
+"""Due deliveries: claimed with a lease, sent with signatures, and retried for a day.
+
+If a process is killed while sending, its lease expires and the delivery is sent again, with the same id.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+
+import orjson
+from django.db import connections
+from prometheus_client import Counter
+
+from evalsvc.events.models import EventDelivery, EventEndpoint
+from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret
+from evalsvc.judges.connections.secrets import unseal
+from evalsvc.judges.webhooks.secrets import signing_key
+from evalsvc.judges.webhooks.signing import signed_headers
+from evalsvc.outbound.client import post_json
+from evalsvc.outbound.failures import OutboundFailed
+from evalsvc.tenancy.scope import SYSTEM
+
+SENT = Counter("evalsvc_event_deliveries_total", "Attempts to deliver an event.", ["outcome"])
+MOST, MOST_OF_ENDPOINT = 64, 8
+"""Deliveries of one round, and those of one endpoint among them: a slow one holds up no other."""
+N_THREADS = 16
+CALL_SECONDS = 5.0
+MAX_BYTES = 64 * 1024
+LEASE = timedelta(seconds=60)
+PATIENCE = timedelta(hours=24)
+FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 5.0, 3 * 3600.0
+CLAIM = """
+WITH ranked AS (
+  SELECT id, row_number() OVER (PARTITION BY endpoint_id ORDER BY next_at, id) AS place
+  FROM events_eventdelivery
+  WHERE status = 'pending' AND next_at <= %(now)s AND NOT account_rests(account_id)
+    AND (lease_until IS NULL OR lease_until <= %(now)s)
+), picked AS (
+  SELECT d.id FROM events_eventdelivery d JOIN ranked USING (id)
+  WHERE ranked.place <= %(each)s AND d.status = 'pending' AND (d.lease_until IS NULL OR d.lease_until <= %(now)s)
+  ORDER BY d.next_at, d.id LIMIT %(most)s FOR UPDATE OF d SKIP LOCKED
+)
+UPDATE events_eventdelivery d SET lease_until = %(until)s, n_attempts = d.n_attempts + 1
+FROM picked WHERE d.id = picked.id RETURNING d.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The outcome of one attempt: the HTTP status if there was a response, otherwise the error."""
+
+    status: int | None = None
+    error: str | None = None
+    is_final: bool = False
+
+    @property
+    def is_delivered(self) -> bool:
+        """Return whether the receiver has taken it."""
+        return self.status is not None and HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+@dataclass(frozen=True, slots=True)
+class SignedDelivery:
+    """A delivery, ready to be signed and sent."""
+
+    delivery: EventDelivery
+    keys: Sequence[bytes]
+
+
+def deliver_due(now: datetime) -> int:
+    """Send what is due, one round of it; return how many deliveries that were."""
+    letters, unsendable = _read(_claim(now), now)
+    for delivery, attempt in unsendable:
+        _note(delivery, attempt, now)
+    if letters:
+        with ThreadPoolExecutor(min(N_THREADS, len(letters)), thread_name_prefix="events") as pool:
+            for letter, attempt in zip(letters, pool.map(send_delivery, letters), strict=True):
+                _note(letter.delivery, attempt, now)
+    return len(letters) + len(unsendable)
+
+
+def body_of(delivery: EventDelivery) -> bytes:
+    """Return what is sent: the same bytes each time."""
+    event = delivery.event
+    message = {"type": event.type, "timestamp": event.created_at, "data": event.payload}
+    return orjson.dumps(message, option=orjson.OPT_SORT_KEYS | orjson.OPT_UTC_Z)
+
+
+def send_delivery(letter: SignedDelivery) -> Attempt:
+    """Send one delivery within a few seconds; redirects are not followed, and only the status is stored."""
+    delivery, body = letter.delivery, body_of(letter.delivery)
+    headers = signed_headers(letter.keys, delivery.event_id, int(time.time()), body)
+    try:
+        answer = post_json(
+            delivery.endpoint.url, body, headers=headers, timeout_seconds=CALL_SECONDS, max_bytes=MAX_BYTES
+        )
+    except OutboundFailed as failed:
+        is_final = failed.code in (OutboundFailed.REFUSED_ADDRESS, OutboundFailed.BAD_URL)
+        return Attempt(error=f"{failed.code}: {failed.detail}"[:200], is_final=is_final)
+    return Attempt(status=answer.status)
+
+
+def delay_after(n_attempts: int) -> timedelta:
+    """Return how long to wait after so many attempts: from 5 seconds doubled up to 3 hours, a fifth more or less."""
+    delay_seconds = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** min(n_attempts - 1, 20))
+    return timedelta(seconds=delay_seconds * random.uniform(0.8, 1.2))  # noqa: S311  # nosec B311 - not a secret
+
+
+def endpoint_keys(endpoint: EventEndpoint, now: datetime) -> list[bytes]:
+    """Return the keys to sign with, the newest first; raises UnreadableSecret and NoEncryptionKeys."""
+    sealed = [endpoint.secret]
+    if endpoint.previous is not None and endpoint.previous_until is not None and endpoint.previous_until > now:
+        sealed.append(endpoint.previous)
+    return [signing_key(unseal(bytes(secret), of=endpoint.id).key) for secret in sealed]
+
+
+def _claim(now: datetime) -> list[int]:
+    values: dict[str, datetime | int] = {"now": now, "until": now + LEASE, "each": MOST_OF_ENDPOINT, "most": MOST}
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute(CLAIM, values)
+        return [id for (id,) in cursor.fetchall()]
+
+
+def _read(ids: Sequence[int], now: datetime) -> tuple[list[SignedDelivery], list[tuple[EventDelivery, Attempt]]]:
+    letters, unsendable = [], []
+    rows = EventDelivery.objects.using(SYSTEM).filter(pk__in=ids).select_related("event", "endpoint").order_by("id")
+    for delivery in rows:
+        try:
+            if delivery.endpoint.is_enabled:
+                letters.append(SignedDelivery(delivery, endpoint_keys(delivery.endpoint, now)))
+            else:
+                unsendable.append((delivery, Attempt(error="disabled: The endpoint is switched off.", is_final=True)))
+        except (UnreadableSecret, NoEncryptionKeys):
+            unsendable.append(
+                (delivery, Attempt(error="secret: The endpoint's secret cannot be decrypted; rotate it."))
+            )
+    return letters, unsendable
+
+
+def _note(delivery: EventDelivery, attempt: Attempt, now: datetime) -> None:
+    next_at = now + delay_after(delivery.n_attempts)
+    changes: dict[str, object] = {"last_status": attempt.status, "last_error": attempt.error, "lease_until": None}
+    if attempt.is_delivered:
+        status = EventDelivery.Status.DELIVERED
+    elif attempt.is_final or next_at > delivery.first_at + PATIENCE:
+        status = EventDelivery.Status.FAILED
+    else:
+        status = EventDelivery.Status.PENDING
+        changes["next_at"] = next_at
+    if status != EventDelivery.Status.PENDING:
+        changes["finished_at"] = now
+    # If another process claimed it after the lease expired, that process has counted another attempt and records its
+    # outcome.
+    rows = EventDelivery.objects.using(SYSTEM).filter(pk=delivery.pk, n_attempts=delivery.n_attempts, status="pending")
+    rows.update(status=status, **changes)
+    SENT.labels("retry" if status == EventDelivery.Status.PENDING else status).inc()

@@ -1,0 +1,162 @@
+"""From rules to results: the claim of each rule, its outcome, and its numbers in the unit of its metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from msgspec import structs
+
+from evalsvc.gates.answers import RuleResult
+from evalsvc.gates.bodies import GateRule
+from evalsvc.gates.evidence.scores import GateScores
+from evalsvc.gates.words import rule_sentence
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.basics.results import FEW_SCORES, HEAVY_TAIL
+from evalsvc.stats.formulas.finite import Ends
+from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.decisions import JudgedClaim, judge_all
+from evalsvc.stats.gating.quantiles import quantile_ends, quantile_of
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedRule:
+    """A rule with the scores that it is about, and how those are measured."""
+
+    rule: GateRule
+    scores: GateScores
+    value_range: Ends | None
+    binary: bool
+    higher_is_better: bool
+
+    @property
+    def limit(self) -> float:
+        """The limit of the rule as a claim uses it: negative for `not_worse_by`."""
+        value = float(getattr(self.rule, self.rule.kinds[0]))
+        return 0.0 - value if self.rule.not_worse_by is not None else value
+
+    def claim(self, *, of_this_set: bool) -> GateClaim:
+        """Return what it claims."""
+        return replace(self._claim(of_this_set=of_this_set), clusters=self.scores.clusters)
+
+    def _claim(self, *, of_this_set: bool) -> GateClaim:
+        rule, population = self.rule, self.scores.population if of_this_set else None
+        if self.scores.baseline is not None and rule.is_paired:
+            return paired_claim(
+                self.scores.candidate,
+                self.scores.baseline,
+                limit=self.limit,
+                value_range=self._turned_range(),
+                population=population,
+            )
+        ends = {"at_least": rule.at_least, "at_most": rule.at_most}
+        if rule.quantile is not None:
+            return quantile_claim(self.scores.candidate, rule.quantile, **ends, population=population)
+        return threshold_claim(
+            self.scores.candidate, **ends, value_range=self.value_range, binary=self.binary, population=population
+        )
+
+    def _turned_range(self) -> Ends | None:
+        if self.value_range is None or self.higher_is_better:
+            return self.value_range
+        return -self.value_range[1], -self.value_range[0]
+
+
+def weigh(
+    rules: Sequence[WeighedRule], *, alpha: float, watched: bool, of_this_set: bool
+) -> tuple[list[RuleResult], list[JudgedClaim]]:
+    """Return what each rule of a gate came to."""
+    claims = [rule.claim(of_this_set=of_this_set) for rule in rules]
+    judged_claims = judge_all(claims, alpha, watched=watched)
+    results = [
+        _result(rule, claim, judged_claim, alpha, watched)
+        for rule, claim, judged_claim in zip(rules, claims, judged_claims, strict=True)
+    ]
+    return results, judged_claims
+
+
+def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool) -> RuleResult:
+    lower, upper = _shown_ends(rule, claim, judged, alpha, watched)
+    result = RuleResult(
+        metric=rule.rule.metric,
+        kind=rule.rule.kinds[0],
+        limit=float(getattr(rule.rule, rule.rule.kinds[0])),
+        quantile=rule.rule.quantile,
+        outcome=judged.outcome,  # type: ignore[arg-type]
+        reason=judged.reason,
+        estimate=_estimate(rule),
+        lower=lower,
+        upper=upper,
+        method=_method(rule, judged),
+        level_of_ends=1.0 - alpha,
+        interval_level=1.0 - 2.0 * alpha,
+        level_to_fail=1.0 - judged.alpha_to_fail,
+        higher_is_better=rule.higher_is_better,
+        n=claim.n - claim.n_missing,
+        n_clusters=claim.n_independent if claim.clusters is not None else None,
+        n_missing=claim.n_missing,
+        n_not_applicable=rule.scores.n_not_applicable,
+        smallest_effect=judged.smallest_effect,
+        about_n_more=judged.about_n_more,
+        warnings=_warnings(rule, claim),
+        says="",
+        **_changes(rule),
+    )
+    return structs.replace(result, says=rule_sentence(result))
+
+
+def _shown_ends(
+    rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool
+) -> tuple[float | None, float | None]:
+    """Return the ends in the unit of the metric; a quantile's are scores."""
+    if rule.rule.quantile is not None:
+        return quantile_ends(
+            rule.scores.candidate,
+            rule.rule.quantile,
+            alpha,
+            watched=watched,
+            population=claim.population,
+            clusters=claim.clusters,
+        )
+    lower, upper = judged.ends.lower, judged.ends.upper
+    if rule.rule.at_most is None or lower is None or upper is None:
+        return lower, upper
+    base = 1.0 if claim.is_share else 0.0
+    return base - upper, base - lower
+
+
+def _method(rule: WeighedRule, judged: JudgedClaim) -> str:
+    is_of_ranks = rule.rule.quantile is not None and rule.scores.clusters is None
+    return "order-statistics" if is_of_ranks else judged.ends.method
+
+
+def _estimate(rule: WeighedRule) -> float | None:
+    scores = rule.scores
+    row = _differences(scores) if rule.rule.is_paired else scores.candidate[~np.isnan(scores.candidate)]
+    if not row.size:
+        return None
+    if rule.rule.quantile is not None:
+        return quantile_of(row, rule.rule.quantile)
+    return math.fsum(row) / row.size
+
+
+def _differences(scores: GateScores) -> FloatArray:
+    assert scores.baseline is not None  # noqa: S101  a paired rule has one
+    differences = scores.candidate - scores.baseline
+    return np.asarray(differences[~np.isnan(differences)])
+
+
+def _changes(rule: WeighedRule) -> dict[str, int | None]:
+    if not rule.rule.is_paired:
+        return dict.fromkeys(("n_improved", "n_regressed", "n_unchanged"))
+    differences = _differences(rule.scores)
+    up, down = int((differences > 0.0).sum()), int((differences < 0.0).sum())
+    return {"n_improved": up, "n_regressed": down, "n_unchanged": int(differences.size) - up - down}
+
+
+def _warnings(rule: WeighedRule, claim: GateClaim) -> list[str]:
+    n = claim.n - claim.n_missing if claim.clusters is None else claim.n_independent
+    warnings = [FEW_SCORES] if n < 30 else []
+    return [*warnings, HEAVY_TAIL] if claim.reach is None else warnings
