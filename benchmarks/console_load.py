@@ -59,7 +59,7 @@ def main() -> None:
     os.environ |= {"EVALSVC_TEST_SERVICES": "0", "EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8"}
     os.environ |= {"EVALSVC_ALLOWED_HOSTS": "testserver", "EVALSVC_ALL_PAGES": "1"}
     with stack():
-        from evalsvc.preload.imports import leave_alone
+        from evalsvc.preload.imports import freeze_gc
         from tests.admin.conftest import new_user, signed_in
         from tests.conftest import new_caller
 
@@ -68,7 +68,7 @@ def main() -> None:
         found = {} if options.tiny else furnish(caller, options.experiments)
         browser = signed_in(new_user(is_superuser=True)).client
         browser.post("/console/accounts", {"account": caller.account.pk})  # and what every process loads once
-        leave_alone()
+        freeze_gc()
         paths = [*addresses(caller.account, found)][:: EVERY if options.tiny else 1]
         rows = [measure(browser, path, options.repeats) for path in paths]
     report(rows)
@@ -79,13 +79,13 @@ def load(account: Any, n_rows: int) -> None:
     """Fill the account, fold its days, and let the planner know."""
     from django.db import connections
 
-    from evalsvc.evaluations.rollups.keep import fold
+    from evalsvc.evaluations.rollups.keep import apply_deltas
 
     connections["owner"].ensure_connection()
     owner = connections["owner"].connection
     with without_indexes(owner):
         fill(owner, account.pk, n_rows)
-    say(f"{fold(seconds=None)} notes folded")
+    say(f"{apply_deltas(seconds=None)} notes folded")
     for table in ("evaluation", "evaluationrequest", "evaluationtag", "historyscore", "dailyrollup"):
         owner.execute(f"VACUUM ANALYZE evaluations_{table}")
 

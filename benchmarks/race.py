@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evalsvc.stats.race.elimination import (
     Contender,
-    Drop,
+    Elimination,
     Pair,
     Rules,
     advance_all,
@@ -49,8 +49,8 @@ class Race:
     claimed: dict[int, int] = field(default_factory=dict)
     pairs: dict[tuple[int, int], Pair] = field(default_factory=dict)
     flying: list[tuple[int, int]] = field(default_factory=list)
-    drops: list[Drop] = field(default_factory=list)
-    stops: dict[int, Drop] = field(default_factory=dict)
+    drops: list[Elimination] = field(default_factory=list)
+    stops: dict[int, Elimination] = field(default_factory=dict)
     n_resumed: int = 0
     queries: int = 0
 

@@ -15,13 +15,13 @@ from evaluators.score_map import score_map_problems
 # Re-exported: families, also those written by others, import these names from here.
 from evaluators.settings import SettingsProblem as SettingsProblem
 from evaluators.settings import settings_problems
-from evaluators.values import NO_CALLS, Attached, CardText, Facts
+from evaluators.values import NO_CALLS, Attachment, CardText, Facts
 from evaluators.values import AnswerText as AnswerText
 from evaluators.values import CannotScore as CannotScore
-from evaluators.values import FailedForNow as FailedForNow
 from evaluators.values import JSONValue as JSONValue
 from evaluators.values import Passage as Passage
 from evaluators.values import Settings as Settings
+from evaluators.values import TransientError as TransientError
 
 Span: TypeAlias = tuple[int, int]
 
@@ -48,14 +48,14 @@ class Field(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class InvalidField:
     """A value that is invalid for its field, and a sentence with the reason."""
 
     value: JSONValue
     why: str
 
 
-NOTHING_UNREAD: Mapping[Field, Unread] = MappingProxyType({})
+NOTHING_UNREAD: Mapping[Field, InvalidField] = MappingProxyType({})
 NOTHING_ATTACHED: Mapping[Field, str] = MappingProxyType({})
 
 
@@ -80,9 +80,9 @@ class Sample:
     top_k_contexts: tuple[Passage, ...] | None = None
     answer: AnswerText | None = None
     baseline_output: str | None = None
-    unread: Mapping[Field, Unread] = field(default_factory=lambda: NOTHING_UNREAD)
+    unread: Mapping[Field, InvalidField] = field(default_factory=lambda: NOTHING_UNREAD)
     attached: Mapping[Field, str] = field(default_factory=lambda: NOTHING_ATTACHED)
-    attachments: tuple[Attached, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def gold(self) -> str | None:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from evaluators.values import Attached, FailedForNow, JSONValue, Settings
+from evaluators.values import Attachment, JSONValue, Settings, TransientError
 
-__all__ = ["BOUNDARY", "Answer", "FailedForNow", "JudgeGateway", "Moderation", "NotYet", "Question"]
+__all__ = ["BOUNDARY", "Answer", "JudgeGateway", "Moderation", "NotYet", "Question", "TransientError"]
 
 AnswerCheck: TypeAlias = Callable[[Mapping[str, JSONValue]], str | None] | None
 BOUNDARY = "{{boundary}}"
@@ -19,7 +19,7 @@ BOUNDARY = "{{boundary}}"
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class Weights:
     """A property of the answer whose options are requested with their probabilities, if the endpoint reports them.
 
     Options are JSON texts without their quotes: `true`, `4`, `good`.
@@ -57,8 +57,8 @@ class Question:
     schema: Mapping[str, JSONValue]
     max_output_tokens: int = 1024
     check: AnswerCheck = field(default=None, compare=False)
-    weighed: Weighed | None = None
-    attachments: tuple[Attached, ...] = ()
+    weighed: Weights | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Moderation:
     provenance: Mapping[str, JSONValue] = field(default_factory=dict)
 
 
-class NotYet(FailedForNow):
+class NotYet(TransientError):
     """The question must wait: `rate_limited`, with the number of seconds until the next attempt.
 
     The service retries automatically; a family lets the exception propagate.

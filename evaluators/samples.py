@@ -6,10 +6,19 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
-from evaluators.base import NOTHING_ATTACHED, NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample, Unread
-from evaluators.values import Attached
+from evaluators.base import (
+    NOTHING_ATTACHED,
+    NOTHING_UNREAD,
+    AnswerText,
+    Field,
+    InvalidField,
+    JSONValue,
+    Passage,
+    Sample,
+)
+from evaluators.values import Attachment
 
-Rest: TypeAlias = dict[Field, Unread]
+Rest: TypeAlias = dict[Field, InvalidField]
 
 MAX_SHOWN = 60
 MEDIA_TYPES = {
@@ -69,15 +78,17 @@ def _attached(sent: Any) -> Mapping[Field, str]:
     return texts
 
 
-def _attachments(sent: Any) -> tuple[Attached, ...]:
+def _attachments(sent: Any) -> tuple[Attachment, ...]:
     return tuple([_attachment(attachment) for attachment in sent or ()])
 
 
-def _attachment(one: Mapping[str, Any]) -> Attached:
+def _attachment(one: Mapping[str, Any]) -> Attachment:
     media_type = str(one["media_type"]).partition(";")[0].strip().lower()
     usage = str(one["usage_type"]).removeprefix(_WIRE)
     is_field = any(field.removeprefix(_WIRE) == usage for field in Field)
-    return Attached(str(one.get("url", "")), MEDIA_TYPES.get(media_type, media_type), usage if is_field else "all data")
+    return Attachment(
+        str(one.get("url", "")), MEDIA_TYPES.get(media_type, media_type), usage if is_field else "all data"
+    )
 
 
 def _text(field: Field, value: Any, unread: Rest) -> str | None:
@@ -86,7 +97,7 @@ def _text(field: Field, value: Any, unread: Rest) -> str | None:
     try:
         return as_text(value)
     except WrongType as exc:
-        unread[field] = Unread(value, f"`{field}` is {exc}")
+        unread[field] = InvalidField(value, f"`{field}` is {exc}")
         return None
 
 
@@ -119,7 +130,7 @@ def _output(value: Any, unread: Rest) -> str | AnswerText | None:
     try:
         return _answer(_said(value))
     except WrongType as exc:
-        unread[Field.OUTPUT] = Unread(value, f"`{Field.OUTPUT}` is {exc}")
+        unread[Field.OUTPUT] = InvalidField(value, f"`{Field.OUTPUT}` is {exc}")
         return None
 
 
@@ -175,7 +186,7 @@ def _golds(gold: Any, golds: Any, unread: Rest) -> tuple[AnswerText, ...] | None
         first = tuple(map(_answer, _several(gold)))
         golds_after = tuple(map(_answer, _several(golds)))
     except WrongType as exc:
-        unread[Field.GOLD] = Unread(golds if gold is None else gold, f"`{Field.GOLD}` is {exc}")
+        unread[Field.GOLD] = InvalidField(golds if gold is None else gold, f"`{Field.GOLD}` is {exc}")
         return None
     return (*first, *(gold for gold in golds_after if gold not in first)) or None
 
@@ -218,7 +229,7 @@ def _passages(field: Field, value: Any, unread: Rest) -> tuple[Passage, ...] | N
             ]
         )
     except WrongType as exc:
-        unread[field] = Unread(value, f"`{field}` is {exc}")
+        unread[field] = InvalidField(value, f"`{field}` is {exc}")
         return None
 
 

@@ -63,7 +63,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class Attachment:
     """An image or audio attachment: its location, its declared media type, and the field that it belongs to."""
 
     url: str
@@ -106,5 +106,5 @@ class CannotScore(Exception):
         self.extra = extra
 
 
-class FailedForNow(CannotScore):
+class TransientError(CannotScore):
     """The sample could not be scored this time, but a retry might succeed: `timeout`, `rate_limited`, ..."""

@@ -34,7 +34,7 @@ _shape = re.compile(r"([a-z0-9]{16})\.([A-Za-z0-9_-]{43})")
 
 
 @dataclass(frozen=True, slots=True)
-class Invited:
+class PendingInvitation:
     """What a link opens: whom it lets in, where, and as what."""
 
     id: int
@@ -106,7 +106,7 @@ def withdraw_invitation(*, account: Account, id: int, actor: str) -> str:
     return invitation.email
 
 
-def find_invitation(*, token: str, address: str, now: datetime) -> Invited | None:
+def find_invitation(*, token: str, address: str, now: datetime) -> PendingInvitation | None:
     """Return what a token opens; None for an unknown, wrong, ended or accepted one alike.
 
     Raises `too_many_requests` for an IP address from which too many came.
@@ -124,15 +124,15 @@ def find_invitation(*, token: str, address: str, now: datetime) -> Invited | Non
     if row is None or not same_secret(DOMAIN + text.secret, bytes(row[5])) or row[6] <= now:
         return None
     id, account_id, account_name, email, role, _, expires_at = row
-    return Invited(id, account_id, account_name, email, Member.Role(role), expires_at)
+    return PendingInvitation(id, account_id, account_name, email, Member.Role(role), expires_at)
 
 
-def has_sign_in(*, invited: Invited) -> bool:
+def has_sign_in(*, invited: PendingInvitation) -> bool:
     """Return whether the person who was invited can sign in already."""
     return User.objects.filter(email=invited.email).exists()
 
 
-def accept_invitation(*, invited: Invited, user: User) -> Member:
+def accept_invitation(*, invited: PendingInvitation, user: User) -> Member:
     """Make the invited person a member, once. An existing member retains their role."""
     if not invited.is_for(user):
         raise NotFound
@@ -140,7 +140,7 @@ def accept_invitation(*, invited: Invited, user: User) -> Member:
         return _accept(invited, user)
 
 
-def accept_as_new(*, invited: Invited, name: str, password: str) -> User:
+def accept_as_new(*, invited: PendingInvitation, name: str, password: str) -> User:
     """Make the invited person's sign-in with the password that they chose, and let them in, both or neither."""
     name = clean_name(name.strip(), "/name")[:MAX_NAME]
     _check_password(password, User(email=invited.email, name=name))
@@ -153,7 +153,7 @@ def accept_as_new(*, invited: Invited, name: str, password: str) -> User:
     return user
 
 
-def _accept(invited: Invited, user: User) -> Member:
+def _accept(invited: PendingInvitation, user: User) -> Member:
     account = read_account(id=invited.account_id)
     is_open = Invitation.objects.filter(
         account=account, pk=invited.id, accepted_at=None, withdrawn_at=None, expires_at__gt=Now()

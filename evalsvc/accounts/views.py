@@ -43,14 +43,14 @@ from evalsvc.tenancy.scope import account_scope
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 
-class Answered(Exception):
+class ShortCircuit(Exception):
     """Raised before the handler runs, when the answer is known already."""
 
     def __init__(self, response: HttpResponse) -> None:
         self.response = response
 
 
-class NothingIn(Serializer[Any]):
+class EmptyBody(Serializer[Any]):
     """Nothing."""
 
 
@@ -126,10 +126,10 @@ class AccountView(APIView):
         self.receive(request)
         if request.method in self.bare:
             body: dict[str, Any] = dict(request.data) if request.body else {}
-            checked(NothingIn(data={**sent(request), **body}))
+            checked(EmptyBody(data={**sent(request), **body}))
         outcome = self._claim(request)
         if isinstance(outcome, Replay):
-            raise Answered(outcome.response or self.replay_accepted(outcome.resource_id))
+            raise ShortCircuit(outcome.response or self.replay_accepted(outcome.resource_id))
         self.claim = outcome
         if self.scoped:
             self._scope = account_scope(self.account.pk, one_snapshot=self.one_snapshot)
@@ -195,7 +195,7 @@ class AccountView(APIView):
     def handle_exception(self, exc: Exception) -> Response:
         """Roll the account's transaction back, give the key back, and answer with a problem."""
         self._leave(exc)
-        if isinstance(exc, Answered):
+        if isinstance(exc, ShortCircuit):
             return exc.response  # type: ignore[return-value]
         if self.claim is not None:
             release_claim(self.claim)

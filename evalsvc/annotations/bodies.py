@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from evalsvc.annotations.services import MAX_NAME, CriteriaFields
-from evalsvc.annotations.values import Categories, Given
+from evalsvc.annotations.values import AnnotationValue, Categories
 from evalsvc.evaluations.wire.request import MAX_ID
 
 ResourceType = Literal["trace", "span", "log", "evaluation", "trace_insight"]
@@ -46,9 +46,9 @@ class SaidBody(msgspec.Struct, kw_only=True):
     value_text: str | None = None
     explanation: str | None = None
 
-    def given(self) -> Given:
+    def given(self) -> AnnotationValue:
         """Return what the service takes."""
-        return Given(self.value_pass, self.value_score, self.value_text, self.explanation)
+        return AnnotationValue(self.value_pass, self.value_score, self.value_text, self.explanation)
 
 
 class AnnotateBody(SaidBody, kw_only=True):

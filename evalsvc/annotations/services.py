@@ -15,7 +15,14 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.annotations.values import Category, Given, LabelledThing, categories_of, category_errors, label_value
+from evalsvc.annotations.values import (
+    AnnotationValue,
+    Category,
+    LabelledThing,
+    categories_of,
+    category_errors,
+    label_value,
+)
 from evalsvc.evaluations.ingest.labels import EVALUATION, Label, has_labels, keep_label
 from evalsvc.evaluations.ingest.rows import in_zone, moment_errors
 from evalsvc.evaluations.models import Evaluation
@@ -91,7 +98,7 @@ def annotate(
     account: Account,
     criteria_id: uuid.UUID,
     of: LabelledThing,
-    given: Given,
+    given: AnnotationValue,
     created_at: datetime | None = None,
     criteria_field: str = "annotation_criteria_id",
     place: Mapping[str, Any] | None = None,

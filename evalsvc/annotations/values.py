@@ -40,7 +40,7 @@ Categories = Annotated[list[Category], Meta(max_length=MAX_CATEGORIES)]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AnnotationValue:
     """A person's annotation, with the field names of the API; `explanation` is accepted with every type."""
 
     value_pass: bool | None = None
@@ -114,7 +114,7 @@ def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[Field
             labels.add(category.label)
 
 
-def label_value(kind: str, categories: Sequence[Category], given: Given) -> Value:
+def label_value(kind: str, categories: Sequence[Category], given: AnnotationValue) -> Value:
     """Return the stored value of a label of this type.
 
     A binary label scores 1 or 0, a category contributes its label and score, a text is without a score. Raises Invalid
@@ -150,7 +150,7 @@ def _is_in_range(score: float) -> bool:
     return math.isfinite(score) and abs(score) <= MAX_SCORE
 
 
-def _chosen(categories: Sequence[Category], given: Given) -> Category:
+def _chosen(categories: Sequence[Category], given: AnnotationValue) -> Category:
     matches = list(categories)
     if given.value_text is not None:
         matches = [category for category in matches if category.label == given.value_text]

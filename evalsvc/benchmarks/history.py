@@ -26,7 +26,7 @@ SURROUNDINGS = ("task_version", "model", "environment")
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ExecutionResult:
     """An execution with its config, and what it has reached by the primary metric."""
 
     execution: Execution
@@ -77,7 +77,7 @@ def history_of(account: Account, benchmark: Benchmark, wanted: Sequence[Executio
     }
 
 
-def _played(executions: Sequence[Execution]) -> list[Played]:
+def _played(executions: Sequence[Execution]) -> list[ExecutionResult]:
     configs: dict[int, Config] = {}
     ids = [execution.experiment_id for execution in executions]
     for row in Config.objects.filter(experiment_id__in=ids).exclude(state=Config.State.DELETED).order_by("-arrival"):
@@ -93,16 +93,16 @@ def _played(executions: Sequence[Execution]) -> list[Played]:
         metric = primary_metric(plan)
         config: Config | None = configs.get(execution.experiment_id)
         value = None if config is None else estimated_value(metric, tally_in(plan, config, metric, sums))
-        results.append(Played(execution, plan, config, metric, value))
+        results.append(ExecutionResult(execution, plan, config, metric, value))
     return results
 
 
-def _sums(played: Sequence[Played]) -> Mapping[tuple[int, str, str], Aggregate]:
+def _sums(played: Sequence[ExecutionResult]) -> Mapping[tuple[int, str, str], Aggregate]:
     rows = Aggregate.objects.filter(config__in=[result.config.pk for result in played if result.config is not None])
     return {(row.config_id, row.metric, row.scope): row for row in rows}
 
 
-def _earlier(played: Sequence[Played], of: Execution) -> list[Played]:
+def _earlier(played: Sequence[ExecutionResult], of: Execution) -> list[ExecutionResult]:
     return [
         result
         for result in played
@@ -110,7 +110,7 @@ def _earlier(played: Sequence[Played], of: Execution) -> list[Played]:
     ]
 
 
-def _execution_out(one: Played, before: Sequence[Played], together: int, sums: Any) -> dict[str, Any]:
+def _execution_out(one: ExecutionResult, before: Sequence[ExecutionResult], together: int, sums: Any) -> dict[str, Any]:
     execution, config = one.execution, one.config
     last = before[-1] if before else None
     best = max(before, key=lambda other: (other.rank, other.execution.number), default=None)
@@ -144,7 +144,7 @@ def _changed(execution: Execution, last: Execution) -> list[str]:
     return names + (["logic"] if execution.digest != last.digest else [])
 
 
-def _against(one: Played, other: Played | None, together: int) -> dict[str, Any] | None:
+def _against(one: ExecutionResult, other: ExecutionResult | None, together: int) -> dict[str, Any] | None:
     if other is None:
         return None
     facts = {
@@ -159,7 +159,7 @@ def _against(one: Played, other: Played | None, together: int) -> dict[str, Any]
     return facts
 
 
-def _why_not(one: Played, other: Played) -> str | None:
+def _why_not(one: ExecutionResult, other: ExecutionResult) -> str | None:
     if one.value is None:
         return "no_scores"
     if (why := why_not_pairable(one.metric)) is not None:

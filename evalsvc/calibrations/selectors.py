@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import Resolved
+from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.ingest.labels import evaluator_of
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.results import all_results
@@ -28,7 +28,7 @@ class LabelledScore:
     is_good: bool
 
 
-def scores_by_id(*, account: Account, resolved: Resolved, ids: Mapping[int, int]) -> dict[int, float]:
+def scores_by_id(*, account: Account, resolved: ResolvedEvaluator, ids: Mapping[int, int]) -> dict[int, float]:
     """Return the scores of stored evaluations, by their ids. `ids` maps each id to its position in the request.
 
     Raises Invalid for ids that are missing, foreign, failed, or of another evaluator or profile.
@@ -58,7 +58,7 @@ def _misfit(found: tuple[str, str | None, float | None] | None, wanted: tuple[st
     return None
 
 
-def scores_with_feedback(*, account: Account, resolved: Resolved) -> list[LabelledScore]:
+def scores_with_feedback(*, account: Account, resolved: ResolvedEvaluator) -> list[LabelledScore]:
     """Return the newest results with feedback: right or wrong determines the correct verdict."""
     rows = _of(account, resolved).filter(feedback__isnull=False).order_by("-created_at", "-id")
     return [
@@ -68,7 +68,7 @@ def scores_with_feedback(*, account: Account, resolved: Resolved) -> list[Labell
     ]
 
 
-def scores_with_labels(*, account: Account, resolved: Resolved, criteria_id: uuid.UUID) -> list[LabelledScore]:
+def scores_with_labels(*, account: Account, resolved: ResolvedEvaluator, criteria_id: uuid.UUID) -> list[LabelledScore]:
     """Return the newest result of each log that people gave pass or fail to, by the criteria."""
     labels = all_results(account).filter(evaluator_id=evaluator_of(criteria_id), passed__isnull=False)
     newest = labels.order_by("-created_at", "-id").values_list("log_id", "passed")[:MOST_ROWS]
@@ -81,7 +81,7 @@ def scores_with_labels(*, account: Account, resolved: Resolved, criteria_id: uui
     return [LabelledScore(score, is_good[log_id]) for log_id, score in scores.items()]
 
 
-def _of(account: Account, resolved: Resolved) -> QuerySet[Evaluation]:
+def _of(account: Account, resolved: ResolvedEvaluator) -> QuerySet[Evaluation]:
     return all_results(account).filter(
         evaluator_id=resolved.evaluator_id, profile_name=resolved.profile.name, score__isnull=False
     )

@@ -10,7 +10,7 @@ import numpy as np
 from evalsvc.accounts.models import Account
 from evalsvc.calibrations.selectors import LabelledScore
 from evalsvc.catalog.models import Profile, ProfileRevision
-from evalsvc.catalog.resolve import Resolved
+from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.catalog.services import create_profile, revise_profile
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
@@ -27,7 +27,7 @@ from evalsvc.stats.calibration.probabilities import (
 )
 from evalsvc.stats.calibration.selection import Aim, LabelledScores
 from evalsvc.stats.calibration.thresholds import FEWEST, FEWEST_OF_A_LABEL, ChosenThreshold, choose_threshold
-from evalsvc.stats.formulas.confusion import Share
+from evalsvc.stats.formulas.confusion import Proportion
 from evaluators.base import JSONValue, Sample
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
 from evaluators.score_map import score_map_of
@@ -40,28 +40,30 @@ BETTER, WORSE, CHANCE = "better", "worse", "may be chance"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class CalibrationReport:
     """Everything that labelled scores reveal about the thresholds of one evaluator and profile."""
 
     chosen: ChosenThreshold
     in_use: float | None
-    at: Mapping[float, Mapping[str, Share]]
+    at: Mapping[float, Mapping[str, Proportion]]
     """Thresholds that these rows did not choose, with their figures: the one in use, and some along the scores."""
-    area: Share
+    area: Proportion
     as_probabilities: Calibration | None
     steps: tuple[Step, ...]
     reliability: Calibration
     more_labels: int | None
 
 
-def measure(rows: Sequence[LabelledScore], resolved: Resolved, *, aim: Aim, level: float, seed: int) -> Measured:
+def measure(
+    rows: Sequence[LabelledScore], resolved: ResolvedEvaluator, *, aim: Aim, level: float, seed: int
+) -> CalibrationReport:
     """Choose a threshold and measure it. Raises Invalid with too few rows, or scores that are all the same."""
     scores, is_good = np.array([row.score for row in rows]), np.array([row.is_good for row in rows], dtype=np.bool_)
     _check(scores, is_good)
     data, in_use = LabelledScores(scores, is_good), threshold_in_use(resolved)
     choice = choose_threshold(scores, is_good, aim=aim, in_use=in_use, level=level, seed=seed)
     choice = _shortened(choice, scores)
-    return Measured(
+    return CalibrationReport(
         choice,
         in_use,
         {at: figures_of(decided(is_good, scores >= at), level) for at in _shown(data, in_use)},
@@ -83,16 +85,16 @@ def more_labels(chosen: ChosenThreshold, aim: Aim, n: int, level: float) -> int 
     return None if n_labels is None else -(-n_labels // IN_STEPS) * IN_STEPS
 
 
-def threshold_in_use(resolved: Resolved) -> float | None:
+def threshold_in_use(resolved: ResolvedEvaluator) -> float | None:
     """Return the current threshold; None for a family without one, or with more than one."""
     return resolved.family.threshold_for(Sample(), resolved.settings) if len(_settings_of(resolved)) == 1 else None
 
 
-def _settings_of(resolved: Resolved) -> list[str]:
+def _settings_of(resolved: ResolvedEvaluator) -> list[str]:
     return [name for name in _properties(resolved) if name.startswith(SETTING)]
 
 
-def _properties(resolved: Resolved) -> list[str]:
+def _properties(resolved: ResolvedEvaluator) -> list[str]:
     declared = resolved.family.settings_schema.get("properties")
     return list(declared) if isinstance(declared, dict) else []
 
@@ -100,8 +102,8 @@ def _properties(resolved: Resolved) -> list[str]:
 def apply_calibration(
     *,
     account: Account,
-    resolved: Resolved,
-    measured: Measured,
+    resolved: ResolvedEvaluator,
+    measured: CalibrationReport,
     name: str | None,
     as_probabilities: bool,
     n: int,
@@ -129,7 +131,7 @@ def apply_calibration(
     return revise_profile(account=account, profile=profile, settings=settings, description=description, actor=actor)
 
 
-def _with_map(resolved: Resolved, measured: Measured) -> dict[str, JSONValue]:
+def _with_map(resolved: ResolvedEvaluator, measured: CalibrationReport) -> dict[str, JSONValue]:
     """Return settings that answer probabilities and pass the same rows."""
     if SCORE_MAP_SETTING not in _properties(resolved):
         detail = f"Scores of family {resolved.family.name!r} cannot be mapped to probabilities."
@@ -145,7 +147,7 @@ def _with_map(resolved: Resolved, measured: Measured) -> dict[str, JSONValue]:
     }
 
 
-def advise(measured: Measured, aim: Aim) -> str:
+def advise(measured: CalibrationReport, aim: Aim) -> str:
     """Return in words what the labels support."""
     choice, change = measured.chosen, measured.chosen.change
     figure = _words(aim.figure, choice.figures[aim.figure])
@@ -171,7 +173,7 @@ def reading_of(change: tuple[float, float, float]) -> str:
     return BETTER if change[1] > 0 else WORSE if change[2] < 0 else CHANCE
 
 
-def _words(figure: str, share: Share) -> str:
+def _words(figure: str, share: Proportion) -> str:
     if share.value is None or share.lower is None or share.upper is None:
         return f"{figure.replace('_', ' ')} is not known"
     return f"{figure.replace('_', ' ')} is {share.value:.2f} ({share.lower:.2f} to {share.upper:.2f}) on new rows"
@@ -204,7 +206,7 @@ def _shown(data: LabelledScores, in_use: float | None) -> list[float]:
     return sorted(along if in_use is None else along | {in_use})
 
 
-def _as_probabilities(data: LabelledScores, resolved: Resolved, level: float, seed: int) -> Calibration | None:
+def _as_probabilities(data: LabelledScores, resolved: ResolvedEvaluator, level: float, seed: int) -> Calibration | None:
     if resolved.family.value_range != (0.0, 1.0) or data.scores.min() < 0 or data.scores.max() > 1:
         return None
     return calibration_of(data.scores, data.is_good, level, seed=seed)

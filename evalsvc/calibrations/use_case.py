@@ -10,12 +10,12 @@ from evalsvc.accounts.models import Account
 from evalsvc.calibrations import bodies
 from evalsvc.calibrations.bodies import CalibrationAnswer, CalibrationBody, WantedAim
 from evalsvc.calibrations.selectors import LabelledScore, scores_by_id, scores_with_feedback, scores_with_labels
-from evalsvc.calibrations.services import Measured, advise, apply_calibration, measure, reading_of
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.calibrations.services import CalibrationReport, advise, apply_calibration, measure, reading_of
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.calibration.probabilities import Calibration
 from evalsvc.stats.calibration.selection import Aim
-from evalsvc.stats.formulas.confusion import Share
+from evalsvc.stats.formulas.confusion import Proportion
 
 
 def calibrate(*, account: Account, epoch: str | None, actor: str, body: CalibrationBody) -> CalibrationAnswer:
@@ -30,7 +30,7 @@ def calibrate(*, account: Account, epoch: str | None, actor: str, body: Calibrat
     return _answer(aim, resolved, rows, report, applied)
 
 
-def _resolved(account: Account, epoch: str | None, body: CalibrationBody) -> Resolved:
+def _resolved(account: Account, epoch: str | None, body: CalibrationBody) -> ResolvedEvaluator:
     try:
         return resolve(account_id=account.pk, epoch=epoch, evaluator=body.evaluator, profile=body.criteria)
     except UnresolvedEvaluator as exc:
@@ -39,7 +39,11 @@ def _resolved(account: Account, epoch: str | None, body: CalibrationBody) -> Res
 
 
 def _answer(
-    aim: Aim, resolved: Resolved, rows: list[LabelledScore], measured: Measured, applied: bodies.AppliedOut | None
+    aim: Aim,
+    resolved: ResolvedEvaluator,
+    rows: list[LabelledScore],
+    measured: CalibrationReport,
+    applied: bodies.AppliedOut | None,
 ) -> CalibrationAnswer:
     n_good = sum(row.is_good for row in rows)
     return CalibrationAnswer(
@@ -68,7 +72,12 @@ def _answer(
 
 
 def _applied(
-    account: Account, actor: str, body: CalibrationBody, resolved: Resolved, measured: Measured, n: int
+    account: Account,
+    actor: str,
+    body: CalibrationBody,
+    resolved: ResolvedEvaluator,
+    measured: CalibrationReport,
+    n: int,
 ) -> bodies.AppliedOut | None:
     if body.apply is None:
         return None
@@ -99,7 +108,7 @@ def wanted_aim(wanted: WantedAim, level: float) -> Aim:
         raise Invalid(FieldError(f"/aim/{side}", detail)) from None
 
 
-def labelled_scores(account: Account, resolved: Resolved, body: CalibrationBody) -> list[LabelledScore]:
+def labelled_scores(account: Account, resolved: ResolvedEvaluator, body: CalibrationBody) -> list[LabelledScore]:
     """Return the rows that the body gives or names."""
     if (body.rows is None) is (body.labels is None):
         raise Invalid(FieldError("/rows", "Give `rows`, or name stored `labels`."))
@@ -108,7 +117,7 @@ def labelled_scores(account: Account, resolved: Resolved, body: CalibrationBody)
     return _given(account, resolved, body.rows or [])
 
 
-def _stored(account: Account, resolved: Resolved, labels: bodies.StoredLabels) -> list[LabelledScore]:
+def _stored(account: Account, resolved: ResolvedEvaluator, labels: bodies.StoredLabels) -> list[LabelledScore]:
     if labels.feedback is (labels.annotation_criteria_id is not None):
         raise Invalid(FieldError("/labels", "Name `feedback: true`, or an `annotation_criteria_id`."))
     if labels.annotation_criteria_id is None:
@@ -116,7 +125,7 @@ def _stored(account: Account, resolved: Resolved, labels: bodies.StoredLabels) -
     return scores_with_labels(account=account, resolved=resolved, criteria_id=labels.annotation_criteria_id)
 
 
-def _given(account: Account, resolved: Resolved, rows: list[bodies.LabelledRow]) -> list[LabelledScore]:
+def _given(account: Account, resolved: ResolvedEvaluator, rows: list[bodies.LabelledRow]) -> list[LabelledScore]:
     errors = [
         FieldError(f"/rows/{i}", "Give `score`, or the `evaluation_id` of a stored one.")
         for i, row in enumerate(rows)
@@ -143,7 +152,7 @@ def _repeated(rows: list[bodies.LabelledRow]) -> list[FieldError]:
     ]
 
 
-def aim_out(aim: Aim, measured: Measured) -> bodies.AimOut:
+def aim_out(aim: Aim, measured: CalibrationReport) -> bodies.AimOut:
     """Return the aim with whether it is met."""
     share = measured.chosen.figures[aim.figure]
     is_met = None if share.lower is None or share.upper is None else aim.is_met(share.lower, share.upper)
@@ -164,13 +173,13 @@ def moved_out(change: tuple[float, float, float] | None) -> bodies.MovedOut | No
     return bodies.MovedOut(value=value, lower=lower, upper=upper, reading=cast(bodies.Reading, reading_of(change)))
 
 
-def threshold_out(threshold: float, figures: Mapping[str, Share]) -> bodies.ThresholdOut:
+def threshold_out(threshold: float, figures: Mapping[str, Proportion]) -> bodies.ThresholdOut:
     """Return a threshold with its figures."""
     all_figures = bodies.FiguresOut(**{name: figure_out(share) for name, share in figures.items()})
     return bodies.ThresholdOut(threshold=threshold, figures=all_figures)
 
 
-def figure_out(share: Share) -> bodies.FigureOut:
+def figure_out(share: Proportion) -> bodies.FigureOut:
     """Return a share as it is shown."""
     return bodies.FigureOut(value=share.value, lower=share.lower, upper=share.upper, n=share.n, method=share.method)
 

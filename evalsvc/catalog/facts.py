@@ -9,7 +9,7 @@ from msgspec import structs
 
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evalsvc.catalog.runnable import Means, is_runnable
+from evalsvc.catalog.runnable import AvailableJudges, is_runnable
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.questions.usage import prompt_hash
 from evalsvc.rest.answering.shapes import AnswerShape, among, shape_of
@@ -76,7 +76,7 @@ class EvaluatorWithCard(EvaluatorOut):
     card: EvaluatorCard | None
 
 
-def evaluator_with_card(row: Evaluator, means: Means) -> EvaluatorWithCard:
+def evaluator_with_card(row: Evaluator, means: AvailableJudges) -> EvaluatorWithCard:
     """Return an evaluator with its card; the card is null if its package is not installed any more."""
     match = find_evaluator(row.base)
     card = card_of_evaluator(match[1].id) if match else None
@@ -96,7 +96,7 @@ def card_of_evaluator(id: str) -> EvaluatorCard:
     )
 
 
-def evaluator_out(row: Evaluator, means: Means) -> EvaluatorOut:
+def evaluator_out(row: Evaluator, means: AvailableJudges) -> EvaluatorOut:
     """Return an evaluator in the wire's shape; one that nothing can run is not enabled."""
     is_enabled = is_runnable(row, means)
     return shape_of(

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.services import forget_caches
 from evalsvc.catalog.models import Profile, ProfileRevision
-from evalsvc.catalog.resolve import ProfileState, Resolved, UnresolvedEvaluator, resolve_evaluator
+from evalsvc.catalog.resolve import ProfileState, ResolvedEvaluator, UnresolvedEvaluator, resolve_evaluator
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family
 
@@ -21,7 +21,9 @@ MAX_BYTES = 64 * 1024
 MAX_KEPT = 1000
 
 
-def resolve_inline(*, account_id: int, epoch: str | None, evaluator: str, settings: dict[str, Any]) -> Resolved:
+def resolve_inline(
+    *, account_id: int, epoch: str | None, evaluator: str, settings: dict[str, Any]
+) -> ResolvedEvaluator:
     """Find the evaluator, and the profile with these settings; create the profile for new settings.
 
     Raises UnresolvedEvaluator, with the reason, if the evaluator cannot run these settings.
@@ -33,7 +35,7 @@ def resolve_inline(*, account_id: int, epoch: str | None, evaluator: str, settin
     # The catalog contains the newest revision, and the profile might have been revised since its name was made.
     if state is None or state.settings != settings:
         state = _find_or_create(account_id, family, name, settings)
-    return Resolved(evaluator_id, family, spec, state)
+    return ResolvedEvaluator(evaluator_id, family, spec, state)
 
 
 def is_inline_name(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.questions.usage import prompt_hash
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -17,7 +17,7 @@ from evaluators.judging.shown import shown_prompts
 class EvaluatorPrompts:
     """The prompts of an evaluator with a profile, each with its digest."""
 
-    resolved: Resolved
+    resolved: ResolvedEvaluator
     prompts: list[tuple[str, Question]]
 
 

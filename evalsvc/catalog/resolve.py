@@ -43,7 +43,7 @@ class ProfileState:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedEvaluator:
     """What one entry of `evaluators` runs."""
 
     evaluator_id: str
@@ -73,7 +73,7 @@ _own: AccountCache[int, OwnCatalog] = AccountCache(
 _locks = KeyLocks()
 
 
-def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> Resolved:
+def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> ResolvedEvaluator:
     """Find the evaluator by id or alias and the profile by any of its spellings; raise Unresolved with the reason.
 
     Both may come as one word, `pii/patronus:detect-pii`, as the client writes them.
@@ -91,7 +91,7 @@ def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str 
         raise UnresolvedEvaluator(
             "unknown_profile", f"Family {family.name!r} has no profile {name!r}.{_near_profiles(catalog, family, name)}"
         )
-    return Resolved(evaluator_id, family, spec, state)
+    return ResolvedEvaluator(evaluator_id, family, spec, state)
 
 
 def resolve_evaluator(

@@ -18,7 +18,7 @@ WEBHOOK = "webhook"
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class AvailableJudges:
     """The external services that an account can call: LLM judges and webhooks."""
 
     llm: bool
@@ -29,12 +29,12 @@ class Means:
         return self.webhook if family.name == WEBHOOK else self.llm
 
 
-def means_of(account: Account) -> Means:
+def means_of(account: Account) -> AvailableJudges:
     """Return the external services that the account can call. Call it within the account's scope."""
-    return Means(*whom_to_ask(account=account))
+    return AvailableJudges(*whom_to_ask(account=account))
 
 
-def is_runnable(row: Evaluator, means: Means) -> bool:
+def is_runnable(row: Evaluator, means: AvailableJudges) -> bool:
     """Return whether an evaluator can run: enabled, installed, and any external service it needs is available."""
     match = find_evaluator(row.base)
     if match is None or not row.is_enabled:
@@ -43,7 +43,7 @@ def is_runnable(row: Evaluator, means: Means) -> bool:
     return means.of(family) or not asks_always(family, spec)
 
 
-def unrunnable_profiles(means: Means) -> list[uuid.UUID]:
+def unrunnable_profiles(means: AvailableJudges) -> list[uuid.UUID]:
     """Return the managed profiles with which no evaluator of their family can run."""
     return [row.id for row in managed_profiles().values() if not means.of(row.family) and _is_asked(row.id)]
 

@@ -22,7 +22,7 @@ REFUSED = 2
 RETRIES = 8
 
 
-class Refused(click.ClickException):
+class CommandError(click.ClickException):
     """Error before anything was changed; the message includes the reason and the remedy."""
 
     exit_code = REFUSED
@@ -81,11 +81,13 @@ def require_credentials(url: str | None, api_key: str | None, profile: str | Non
     try:
         found_url, found_key = find_credentials(url, api_key, profile)
     except UnreadableCredentials as exc:
-        raise Refused(str(exc)) from exc
+        raise CommandError(str(exc)) from exc
     if not found_url:
-        raise Refused("The address of the service is not known: pass --url, set EVALSVC_URL, or run `evalsvc login`.")
+        raise CommandError(
+            "The address of the service is not known: pass --url, set EVALSVC_URL, or run `evalsvc login`."
+        )
     if not found_key:
-        raise Refused("There is no API key: pass --api-key, set EVALSVC_API_KEY, or run `evalsvc login`.")
+        raise CommandError("There is no API key: pass --api-key, set EVALSVC_API_KEY, or run `evalsvc login`.")
     return found_url, found_key
 
 
@@ -104,13 +106,13 @@ def report_options(command: Command) -> Command:
 def fail(error: ClientError) -> NoReturn:
     """End a command that a service did not let go on: the sentence, the fields, and what to do."""
     unusable = error.status in (401, 403) or error.code in ("no_base_url", "bad_base_url")
-    raise (Refused if unusable else Incomplete)(str(error)) from error
+    raise (CommandError if unusable else Incomplete)(str(error)) from error
 
 
 def fail_refused(error: ClientError) -> NoReturn:
     """End a command of one request, or of requests that one begins: what is refused has changed nothing."""
     if error.status is not None and 400 <= error.status < 500 and error.status != 429:
-        raise Refused(_told(error)) from error
+        raise CommandError(_told(error)) from error
     raise Incomplete(_told(error)) from error
 
 
@@ -127,5 +129,5 @@ def read_key_values(texts: tuple[str, ...], option: str) -> dict[str, str]:
     """Read `key=value` as often as it was given."""
     pairs = [text.partition("=") for text in texts]
     if wrong := [text for text, (key, sign, _) in zip(texts, pairs, strict=True) if not (key and sign)]:
-        raise Refused(f"{option} takes key=value, not {wrong[0]!r}.")
+        raise CommandError(f"{option} takes key=value, not {wrong[0]!r}.")
     return {key: value for key, _, value in pairs}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from evalsvc.cli.options import Refused
+from evalsvc.cli.options import CommandError
 from evalsvc.client import Client
 from evalsvc.client.service.bodies import ConfigBody, ExperimentBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
@@ -14,7 +14,7 @@ from evalsvc.client.service.experiments_api import ExperimentsApi
 ID = re.compile(r"\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-class Named(Protocol):
+class NamedRecord(Protocol):
     """What has an id and a name."""
 
     @property
@@ -26,14 +26,14 @@ class Named(Protocol):
         """Display name, which is not necessarily unique."""
 
 
-def resolve_id(found: Iterable[Named], text: str, *, noun: str, remedy: str) -> str:
+def resolve_id(found: Iterable[NamedRecord], text: str, *, noun: str, remedy: str) -> str:
     """Return a text that is an id, else the id of the newest object of this name. Refused where there is none."""
     if ID.fullmatch(text):
         return text
     for record in found:
         if record.name == text:
             return record.id
-    raise Refused(f"There is no {noun} named {text!r} in this account. {remedy}")
+    raise CommandError(f"There is no {noun} named {text!r} in this account. {remedy}")
 
 
 def find_review(client: Client, text: str) -> str:
@@ -49,7 +49,7 @@ def resolve_experiment(api: ExperimentsApi, text: str) -> ExperimentBody:
     # To the service an empty name is none: it would list them all.
     for experiment in api.experiments(text) if text else ():
         return api.experiment(experiment["id"])
-    raise Refused(f"There is no experiment named {text!r} in this account. `evalsvc run` makes one.")
+    raise CommandError(f"There is no experiment named {text!r} in this account. `evalsvc run` makes one.")
 
 
 def resolve_config(api: ExperimentsApi, text: str) -> tuple[ExperimentBody, ConfigBody]:
@@ -62,5 +62,5 @@ def resolve_config(api: ExperimentsApi, text: str) -> tuple[ExperimentBody, Conf
         return experiment, matches[0]
     names = ", ".join(config["name"] for config in configs) or "none"
     if colon:
-        raise Refused(f"Experiment {experiment['name']!r} has no config {config_key!r}. It has: {names}.")
-    raise Refused(f"Which config of experiment {experiment['name']!r}? Write {name}:CONFIG. It has: {names}.")
+        raise CommandError(f"Experiment {experiment['name']!r} has no config {config_key!r}. It has: {names}.")
+    raise CommandError(f"Which config of experiment {experiment['name']!r}? Write {name}:CONFIG. It has: {names}.")

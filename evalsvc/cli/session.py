@@ -14,7 +14,7 @@ from evalsvc.cli.credentials import (
     read_profiles,
     write_profiles,
 )
-from evalsvc.cli.options import Refused, fail_refused, report_options
+from evalsvc.cli.options import CommandError, fail_refused, report_options
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
 from evalsvc.client.errors import ClientError
@@ -37,7 +37,7 @@ def login(url: str | None, api_key: str | None, profile: str, report: Report) ->
     address = url or click.prompt("Address of the service", err=True)
     key = api_key or _ask_key()
     if not key:
-        raise Refused("There is no key: type it, pass --api-key, or set EVALSVC_API_KEY.")
+        raise CommandError("There is no key: type it, pass --api-key, or set EVALSVC_API_KEY.")
     try:
         with Client(address, key) as client:
             caller = client.whoami()
@@ -55,7 +55,7 @@ def logout(profile: str, report: Report) -> None:
     """Forget the address and the key of a profile. The key itself stays valid: revoke it in the service."""
     profiles = _kept()
     if profile not in profiles:
-        raise Refused(
+        raise CommandError(
             f"There is no profile {profile!r} in {credentials_path()}. There are: {', '.join(profiles) or 'none'}."
         )
     write_profiles({name: credentials for name, credentials in profiles.items() if name != profile})
@@ -72,4 +72,4 @@ def _kept() -> dict[str, Credentials]:
     try:
         return read_profiles()
     except UnreadableCredentials as exc:
-        raise Refused(str(exc)) from exc
+        raise CommandError(str(exc)) from exc

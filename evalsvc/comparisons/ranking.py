@@ -42,7 +42,7 @@ def matches_of(comparison: OutputComparison, rows: Outcomes) -> Matches:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgementSet:
     """What is judged so far. `clusters` has the cluster of each judgement; None where examples share nothing."""
 
     matches: Matches
@@ -66,9 +66,9 @@ class Judged:
         return win_rates_over_clusters(self.matches, self.clusters, level=level, seed=seed)
 
 
-def read_judged(comparison: OutputComparison, rows: Outcomes) -> Judged:
+def read_judged(comparison: OutputComparison, rows: Outcomes) -> JudgementSet:
     """Return the judgements, with the clusters of the plan where it names any."""
-    return Judged(matches_of(comparison, rows), _clusters(comparison, [row[0] for row in rows]))
+    return JudgementSet(matches_of(comparison, rows), _clusters(comparison, [row[0] for row in rows]))
 
 
 def _clusters(comparison: OutputComparison, positions: Sequence[int]) -> IntArray | None:
@@ -133,7 +133,7 @@ def _seed(comparison: OutputComparison) -> int:
     return abs(comparison.seed)
 
 
-def _notes(comparison: OutputComparison, all_of_it: Judged, ranking: Ranking) -> list[str]:
+def _notes(comparison: OutputComparison, all_of_it: JudgementSet, ranking: Ranking) -> list[str]:
     notes = []
     if len(ranking.graph.groups()) > 1:
         notes.append("not_connected")
@@ -148,7 +148,9 @@ def _notes(comparison: OutputComparison, all_of_it: Judged, ranking: Ranking) ->
     return notes
 
 
-def _places(comparison: OutputComparison, names: Sequence[str], all_of_it: Judged, ranking: Ranking) -> list[Json]:
+def _places(
+    comparison: OutputComparison, names: Sequence[str], all_of_it: JudgementSet, ranking: Ranking
+) -> list[Json]:
     rates = all_of_it.overall_rates(comparison.level, _seed(comparison))
     return [
         {
@@ -172,7 +174,7 @@ def _tally(matches: Matches, i: int) -> dict[str, int]:
     }
 
 
-def _pairs(names: Sequence[str], all_of_it: Judged, ranking: Ranking, seed: int) -> list[Json]:
+def _pairs(names: Sequence[str], all_of_it: JudgementSet, ranking: Ranking, seed: int) -> list[Json]:
     matches, rates = all_of_it.matches, all_of_it.win_rates(ranking.level, seed)
     counts = matches.counts
     return [

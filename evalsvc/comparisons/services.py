@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.comparisons.judgements import store
-from evalsvc.comparisons.judgements.schedule import Pair, Pick, Spread, pairs_of_design
+from evalsvc.comparisons.judgements.schedule import Pair, PairSchedule, Pick, pairs_of_design
 from evalsvc.comparisons.judges.people import judge_by_people, picks_of_review
 from evalsvc.comparisons.judges.resolver import judge_digest_of, resolve_judge
 from evalsvc.comparisons.models import Judgement, OutputComparison
@@ -159,13 +159,13 @@ def _previous(account: Account, id: int | None) -> OutputComparison | None:
         raise Invalid(FieldError("/previous_id", "There is no such comparison.")) from None
 
 
-def _spread(comparison: OutputComparison) -> Spread:
+def _spread(comparison: OutputComparison) -> PairSchedule:
     rows = Output.objects.filter(config_id__in=comparison.configs).values_list("config_id", "pos")
     positions_by_config: dict[int, set[int]] = {config: set() for config in comparison.configs}
     for config, pos in rows:
         positions_by_config[config].add(pos)
     pairs = pairs_of_design(comparison.design, comparison.configs)
-    return Spread(
+    return PairSchedule(
         pairs, {config: frozenset(positions) for config, positions in positions_by_config.items()}, abs(comparison.seed)
     )
 
@@ -223,7 +223,7 @@ def _used(comparison: OutputComparison) -> dict[Pair, int]:
     return {(first, second): n for first, second, n in rows.annotate(n=Count("id")).order_by()}
 
 
-def _look(comparison: OutputComparison, spread: Spread) -> Ranking:
+def _look(comparison: OutputComparison, spread: PairSchedule) -> Ranking:
     """Return the ranking at the level at which all interim analyses are valid together."""
     looks = most_looks(len(spread.pairs), max(len(spread.positions(pair)) for pair in spread.pairs))
     level = look_level(comparison.level, looks)

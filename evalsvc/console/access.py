@@ -76,7 +76,7 @@ class PageRequest(HttpRequest):
     visitor: Visitor
 
 
-class PageRefused(Exception):
+class PageError(Exception):
     """An error page: its status, title and detail."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
@@ -159,7 +159,7 @@ def _answer(
     token = CURRENT.set(membership)
     try:
         return _in_account(request, membership, view, role, scoped)
-    except PageRefused as page_error:
+    except PageError as page_error:
         return console_message(request, status=page_error.status, title=page_error.title, detail=page_error.detail)
     except Exception as exc:
         problem = NotFound() if isinstance(exc, Http404) else as_problem(exc)
@@ -208,10 +208,10 @@ def _in_account(
 def _check(request: PageRequest, role: Member.Role) -> None:
     membership = request.visitor.membership
     if not membership.is_at_least(role):
-        raise PageRefused(403, "Your role does not allow it", DETAILS[403])
+        raise PageError(403, "Your role does not allow it", DETAILS[403])
     refuse_unreadable(request)
     if request.POST.get(ACCOUNT_FIELD, str(membership.account_id)) != str(membership.account_id):
-        raise PageRefused(
+        raise PageError(
             409,
             "Nothing was saved",
             f"This form was opened in another account; you are looking at {membership.account_name} now. "
@@ -223,7 +223,7 @@ def refuse_unreadable(request: HttpRequest) -> None:
     """Raise PageRefused for an address or a form that no column of text takes."""
     if any("\0" in value for data in (request.GET, request.POST) for values in data.lists() for value in values[1]):
         # PostgreSQL takes no text with one, and no browser's field does.
-        raise PageRefused(400, "This cannot be read", "It holds a NUL character, which no text here does.")
+        raise PageError(400, "This cannot be read", "It holds a NUL character, which no text here does.")
 
 
 def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:

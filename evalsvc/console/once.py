@@ -25,7 +25,7 @@ def shown_before(what: str, remedy: str) -> str:
     return f"This form was sent twice, and done once. {what} stood in the first answer, and nowhere else. {remedy}"
 
 
-class ShownOnce(HttpResponse):
+class OneTimeSecretResponse(HttpResponse):
     """A response with a secret that is displayed only once; sent again, the form redirects to `lands_at`."""
 
     def __init__(self, request: HttpRequest, template: str, context: Mapping[str, Any], *, lands_at: str) -> None:
@@ -59,7 +59,7 @@ def done_once(request: Any, view: Callable[[], HttpResponse], said: str) -> Http
 
 
 def _led_to(response: HttpResponse) -> str:
-    if isinstance(response, ShownOnce):
+    if isinstance(response, OneTimeSecretResponse):
         return response.lands_at
     return response.headers.get("Location", "")
 

@@ -118,7 +118,7 @@ def run_partitions() -> list[str]:
 @shared_task(name="evalsvc.evaluations.fold_rollups")
 def run_fold() -> int:
     """Add what was noted of evaluations to the counts of their days."""
-    n = rollups.fold()
+    n = rollups.apply_deltas()
     close_old_connections()
     return n
 

@@ -19,7 +19,7 @@ from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.judges.calls import loop
 from evalsvc.rest.bodies.parsers import find_unstorable
 from evalsvc.tenancy.outages import is_outage
-from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings
+from evaluators.base import CannotScore, EvaluatorSpec, Family, Lane, Sample, Score, Settings, TransientError
 from evaluators.budget import allowed
 from evaluators.gateway import JudgeGateway, NotYet
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
@@ -45,14 +45,14 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class Postponable(Verdict):
+class RetryableError(Verdict):
     """An error that the service may mend by itself: it was not this evaluation's turn yet."""
 
     retry_after_seconds: float = 0.0
 
 
 @dataclass(slots=True)
-class Stalled(Postponable):
+class ServiceUnavailable(RetryableError):
     """The service's own database or Redis was unavailable, which is unrelated to the sample."""
 
 
@@ -71,7 +71,7 @@ def stored_verdict(row: object) -> Verdict:
     return Verdict(**dict(zip(VERDICT, _values(row), strict=True)))
 
 
-def told_verdict(row: Mapping[str, Any]) -> Verdict:
+def verdict_from_message(row: Mapping[str, Any]) -> Verdict:
     """Return the verdict in a worker's message.
 
     Columns unknown to this version come from a later one and are ignored; columns of an earlier version can be missing.
@@ -79,7 +79,7 @@ def told_verdict(row: Mapping[str, Any]) -> Verdict:
     return Verdict(**{name: row[name] for name in VERDICT if name in row})
 
 
-def refused(code: str, message: str, extra: Mapping[str, object] | None = None) -> Verdict:
+def validation_error(code: str, message: str, extra: Mapping[str, object] | None = None) -> Verdict:
     """Return the verdict of an evaluator that cannot run, however often it is tried."""
     return Verdict("validation_error", error_code=code, error_message=message, extra=extra)
 
@@ -99,7 +99,7 @@ def score_sample(
     """
     if family.lane_of(settings) == Lane.JUDGE:
         return loop.run(judge_sample(family, spec, settings, sample, explain, gateway))
-    if refusal := unfit(family, spec.id, settings, sample):
+    if refusal := validate_inputs(family, spec.id, settings, sample):
         return refusal
     with allowed(django_settings.COMPUTE_SECONDS), _Attempt(family, spec, settings, sample, explain) as attempt:
         attempt.take(family.score(sample, attempt.own_settings, explain=attempt.wants_words))
@@ -120,7 +120,7 @@ async def judge_sample(
     """
     if family.lane_of(settings) != Lane.JUDGE:
         return await asyncio.to_thread(score_sample, family, spec, settings, sample, explain)
-    if refusal := unfit(family, spec.id, settings, sample):
+    if refusal := validate_inputs(family, spec.id, settings, sample):
         return refusal
     with _Attempt(family, spec, settings, sample, explain) as attempt:
         if gateway is None:
@@ -129,16 +129,16 @@ async def judge_sample(
     return attempt.verdict()
 
 
-def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample) -> Verdict | None:
+def validate_inputs(family: Family, evaluator_id: str, settings: Settings, sample: Sample) -> Verdict | None:
     """Refuse a sample that lacks what the evaluator needs, or has something there that it cannot read."""
     if sample.attached and (attached := family.unsupported_fields(sample, settings)):
         kinds = ", ".join(f"{sample.attached[name]} attached to `{name}`" for name in attached)
-        return refused("unsupported_input", f"Evaluator {evaluator_id!r} cannot read {kinds}.")
+        return validation_error("unsupported_input", f"Evaluator {evaluator_id!r} cannot read {kinds}.")
     if unread_fields := family.unread_fields(sample, settings):
-        return refused("wrong_type", " ".join(map(sample.why_unread, unread_fields)))
+        return validation_error("wrong_type", " ".join(map(sample.why_unread, unread_fields)))
     if missing := family.missing_fields(sample, settings):
         names = ", ".join(f"`{name}`" for name in missing)
-        return refused("missing_input", f"Evaluator {evaluator_id!r} needs {names}.")
+        return validation_error("missing_input", f"Evaluator {evaluator_id!r} needs {names}.")
     return None
 
 
@@ -225,21 +225,21 @@ class _Attempt:
 
     def _failure(self, failure: Exception) -> Verdict:
         if isinstance(failure, NotYet):
-            return Postponable(
+            return RetryableError(
                 "error",
                 error_code=failure.code,
                 error_message=failure.detail,
                 extra=failure.extra,
                 retry_after_seconds=failure.retry_after_seconds,
             )
-        if isinstance(failure, FailedForNow):
+        if isinstance(failure, TransientError):
             return Verdict("error", error_code=failure.code, error_message=failure.detail, extra=failure.extra)
         if isinstance(failure, CannotScore):
-            return refused(failure.code, failure.detail, failure.extra)
+            return validation_error(failure.code, failure.detail, failure.extra)
         if is_outage(failure):
             log.warning("family %s interrupted by an outage: %s", self._family.name, type(failure).__name__)
             message = f"Evaluator {self._spec.id!r} could not run: the service's own database did not answer."
-            return Stalled(
+            return ServiceUnavailable(
                 "error", error_code="evaluator_failed", error_message=message, retry_after_seconds=STALL_SECONDS
             )
         log.error("family %s failed", self._family.name, exc_info=failure)

@@ -15,7 +15,7 @@ HOUR = timedelta(hours=1)
 FIELDS = (("evaluators", "evaluator_id"), ("profiles", "profile_name"), ("project_ids", "project_id"))
 
 
-def spread(now: datetime) -> int:
+def create_deliveries(now: datetime) -> int:
     """Make the deliveries of events that have none yet, over all accounts; return how many events that were."""
     with transaction.atomic(using=SYSTEM):
         events = list(

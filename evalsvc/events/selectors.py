@@ -54,7 +54,7 @@ FROM events_eventdelivery WHERE status = 'pending'
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointStanding:
+class EndpointHealth:
     """How an endpoint takes what it is sent, by its newest deliveries."""
 
     id: uuid.UUID
@@ -91,16 +91,16 @@ class EndpointStanding:
         return self.is_enabled and self.missing_at is not None
 
 
-def endpoint_standings(*, account: Account, now: datetime) -> Sequence[EndpointStanding]:
+def endpoint_standings(*, account: Account, now: datetime) -> Sequence[EndpointHealth]:
     """Return the health of each endpoint of the account, oldest first; one query with bounded work each."""
     with connections[current_role()].cursor() as cursor:
         return _standings(cursor, "e.account_id = %s", now, account.pk)
 
 
-def _standings(cursor: CursorWrapper, which: str, now: datetime, *given: int) -> list[EndpointStanding]:
+def _standings(cursor: CursorWrapper, which: str, now: datetime, *given: int) -> list[EndpointHealth]:
     since = now - LOOKED_BACK
     cursor.execute(STANDINGS.format(which=which), [since, MOST_LEFT_OUT, since, LOOKED_AT, *given])
-    return [EndpointStanding(*row) for row in cursor.fetchall()]
+    return [EndpointHealth(*row) for row in cursor.fetchall()]
 
 
 def list_endpoints(*, account: Account) -> QuerySet[EventEndpoint]:

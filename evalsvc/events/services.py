@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.events.connection_events import watch_connections
-from evalsvc.events.fanout import spread
+from evalsvc.events.fanout import create_deliveries
 from evalsvc.events.models import TEST, EventDelivery, EventEndpoint, OutboxEvent
 from evalsvc.events.selectors import get_delivery, get_endpoint, list_deliveries
 from evalsvc.events.sender import deliver_due
@@ -119,7 +119,7 @@ def tell_endpoints(now: datetime) -> int:
     """Watch, make deliveries, and send what is due for a while; return how many were sent."""
     n, until = 0, time.monotonic() + ROUND_SECONDS
     watch_connections(now)
-    while spread(now):
+    while create_deliveries(now):
         pass
     while (n_sent := deliver_due(now)) and time.monotonic() < until:
         n += n_sent

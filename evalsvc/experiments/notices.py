@@ -26,7 +26,7 @@ SILENT_SECONDS = 5.0
 _silent_until = 0.0
 
 
-def tell(news: bytes) -> None:
+def publish(news: bytes) -> None:
     """Tell all schedulers."""
     global _silent_until
     if time.monotonic() < _silent_until:
@@ -38,12 +38,12 @@ def tell(news: bytes) -> None:
         log.warning("schedulers not notified: Redis does not answer")
 
 
-def tell_after_commit(news: bytes) -> None:
+def publish_on_commit(news: bytes) -> None:
     """Tell all schedulers after the commit, when they can see what is new."""
-    transaction.on_commit(lambda: tell(news), using=current_role())
+    transaction.on_commit(lambda: publish(news), using=current_role())
 
 
-class Ears:
+class NoticeListener:
     """Hears the news of one scheduler, in one thread."""
 
     def __init__(self) -> None:

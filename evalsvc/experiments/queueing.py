@@ -11,7 +11,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-from evalsvc.experiments.notices import WORK, tell_after_commit
+from evalsvc.experiments.notices import WORK, publish_on_commit
 from evalsvc.infra.redis import CLOCK, Script, shared_client
 from evalsvc.tenancy.scope import current_role
 
@@ -50,7 +50,7 @@ def enqueue_schedulers() -> int:
 
 def enqueue_after_commit() -> None:
     """After the commit, wake the schedulers and enqueue those that are missing."""
-    tell_after_commit(WORK)
+    publish_on_commit(WORK)
     transaction.on_commit(lambda: enqueue_schedulers(), using=current_role())
 
 

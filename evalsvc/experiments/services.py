@@ -16,7 +16,7 @@ from evalsvc.experiments.definition.configs import Candidate, hash_of
 from evalsvc.experiments.definition.pipelines import calls_of
 from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
-from evalsvc.experiments.notices import EPOCHS, tell_after_commit
+from evalsvc.experiments.notices import EPOCHS, publish_on_commit
 from evalsvc.projects.models import Experiment
 from evalsvc.projects.services import hold_project
 from evalsvc.rest.problems import FieldError, Invalid
@@ -208,7 +208,7 @@ def delete_experiment(*, account: Account, experiment: Experiment, actor: str) -
         list(ExperimentPlan.objects.select_for_update().filter(pk=experiment.pk))
         configs = Config.objects.filter(experiment_id=experiment.pk)
         configs.update(state=Config.State.DELETED, epoch=F("epoch") + 1)
-        tell_after_commit(EPOCHS)
+        publish_on_commit(EPOCHS)
         _delete_rows(experiment.pk, list(configs.values_list("pk", flat=True)))
         Experiment.objects.filter(account=account, pk=experiment.pk).delete()
 

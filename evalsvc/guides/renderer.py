@@ -30,7 +30,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedGuide:
     """A guide as HTML, and its headings."""
 
     html: SafeString
@@ -38,7 +38,7 @@ class Rendered:
 
 
 @lru_cache(maxsize=256)
-def render_guide(slug: str) -> Rendered:
+def render_guide(slug: str) -> RenderedGuide:
     """Return a guide as HTML; KeyError when there is none.
 
     The texts are those of this version and no one else's, so HTML in them is taken as it is.
@@ -52,7 +52,7 @@ def render_guide(slug: str) -> Rendered:
     _lead_to_calls(guide, tokens)
     # Long lines scroll, by keyboard too.
     html = reader.renderer.render(tokens, reader.options, {}).replace("<pre>", '<pre tabindex="0">')
-    return Rendered(mark_safe(html), tuple(heading for heading in headings if heading.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
+    return RenderedGuide(mark_safe(html), tuple(heading for heading in headings if heading.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
 
 
 def anchor_of(heading: str) -> str:

@@ -16,16 +16,16 @@ from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
-from evalsvc.judges.questions.attachments import Fetched, check_senses, fetch
-from evalsvc.judges.questions.cache import Flight, Kept, digest_of_question
+from evalsvc.judges.questions.attachments import AttachmentContent, check_senses, fetch
+from evalsvc.judges.questions.cache import CachedAnswer, Flight, digest_of_question
 from evalsvc.judges.questions.judge_call import JudgeCall
 from evalsvc.judges.questions.retries import RetryPolicy
 from evalsvc.judges.questions.usage import Usage, as_no_score, prompt_hash
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
-from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
+from evaluators.base import CannotScore, JSONValue, Settings, TransientError
 from evaluators.gateway import Answer, Moderation, Question
-from evaluators.values import Attached
+from evaluators.values import Attachment
 
 WAIT_IN_PLACE_SECONDS = 2.0
 """For the connection's limits a question waits so long in place; a longer wait is better spent in the database."""
@@ -50,7 +50,7 @@ class AccountGateway:
         self.until = until
         self.patience_seconds = patience_seconds
         self._connections: dict[str | None, ConnectionFacts] = {}
-        self._fetched: dict[tuple[Attached, ...], tuple[Fetched, ...]] = {}
+        self._fetched: dict[tuple[Attachment, ...], tuple[AttachmentContent, ...]] = {}
 
     async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
         """Send one question to a judge and return its answer."""
@@ -81,7 +81,7 @@ class AccountGateway:
                 parts = [attachment.part() for attachment in fetched]
                 parsed = await JudgeCall(retries, question, model, optional, parts).answer()
                 provenance = usage.provenance(cached=False, repaired=parsed.was_repaired)
-                flight.keep(Kept(parsed.data, provenance, parsed.chances))
+                flight.keep(CachedAnswer(parsed.data, provenance, parsed.chances))
                 return Answer(parsed.data, provenance, parsed.chances)
         except CallFailed as failed:
             raise as_no_score(failed, usage) from None
@@ -148,7 +148,9 @@ class AccountGateway:
                     worker.cancel()
         return [outcomes[index] for index in sorted(outcomes)]
 
-    async def _fetched_for(self, question: Question, connection: ConnectionFacts, until: float) -> tuple[Fetched, ...]:
+    async def _fetched_for(
+        self, question: Question, connection: ConnectionFacts, until: float
+    ) -> tuple[AttachmentContent, ...]:
         """Return what is attached to a question, fetched once for all its samples."""
         if not (attached := question.attachments):
             return ()
@@ -165,7 +167,7 @@ class AccountGateway:
             seconds = min(seconds, timeout)
         until = min(self.until, time.monotonic() + seconds)
         if until <= time.monotonic():
-            raise FailedForNow("timeout", "The time for this score was up before its last question was asked.")
+            raise TransientError("timeout", "The time for this score was up before its last question was asked.")
         return until
 
     async def _connection(self, settings: Settings) -> ConnectionFacts:

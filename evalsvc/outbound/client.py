@@ -11,7 +11,7 @@ import orjson
 
 from evalsvc.outbound.aio import wires
 from evalsvc.outbound.allowance import Allowance, CheckHead
-from evalsvc.outbound.counts import Counted
+from evalsvc.outbound.counts import CallCounter
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_headers, check_url
 from evalsvc.outbound.headers import RawHeaders, lower_named
@@ -47,7 +47,7 @@ def post_json(
     # Its libraries are loaded by processes that make such calls.
     from evalsvc.outbound.transport import transport
 
-    with Counted() as call, Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
+    with CallCounter() as call, Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
         return _read(call, *transport().send("POST", url, headers=raw, content=content))
 
 
@@ -61,7 +61,7 @@ async def post_json_async(
 ) -> Answer:
     """Do what `post_json` does, for coroutines."""
     parts, raw, content = _written(url, body, headers)
-    with Counted() as call, Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
+    with CallCounter() as call, Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
         return _read(
             call, *await wires().send("POST", origin_of(parts), target_of(parts), headers=raw, content=content)
         )
@@ -75,7 +75,7 @@ async def get_bytes(url: str, *, timeout_seconds: float, max_bytes: int, check_h
     parts = check_url(url)
     headers = [(b"host", parts.netloc.encode()), (b"user-agent", USER_AGENT.encode()), (b"accept", b"*/*")]
     bounds = Allowance(seconds=timeout_seconds, max_bytes=max_bytes + MAX_HEAD_BYTES, check_head=check_head)
-    with Counted() as call, bounds:
+    with CallCounter() as call, bounds:
         call.status, _, body = await wires().send(
             "GET", origin_of(parts), target_of(parts), headers=headers, content=b""
         )
@@ -111,6 +111,6 @@ def _written(
     return parts, [(name.encode(), value.encode()) for name, value in request_headers.items()], content
 
 
-def _read(call: Counted, status: int, headers: RawHeaders, body: bytes) -> Answer:
+def _read(call: CallCounter, status: int, headers: RawHeaders, body: bytes) -> Answer:
     call.status = status
     return Answer(status, lower_named(headers), body)

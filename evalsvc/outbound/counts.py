@@ -11,12 +11,12 @@ from evalsvc.outbound.failures import OutboundFailed
 CALLS = Counter("evalsvc_outbound_calls_total", "Calls to other servers, by how they ended.", ["end"])
 
 
-class Counted:
+class CallCounter:
     """Counts one call when its block ends; the caller sets `status` if there was a response."""
 
     status: int | None = None
 
-    def __enter__(self) -> Counted:
+    def __enter__(self) -> CallCounter:
         return self
 
     def __exit__(

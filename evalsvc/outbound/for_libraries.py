@@ -9,7 +9,7 @@ from typing import TypeAlias
 import httpx2
 
 from evalsvc.outbound.aio import wires
-from evalsvc.outbound.counts import Counted
+from evalsvc.outbound.counts import CallCounter
 from evalsvc.outbound.headers import RawHeaders
 from evalsvc.outbound.wires import Origin, parse_origin
 
@@ -40,7 +40,7 @@ class Letter:
         method, target = self.bare.method, self.bare.url.raw_path
         length = [(b"Content-Length", str(len(content)).encode())] if content or method == "POST" else []
         headers = [*self.headers, *length]
-        with Counted() as call:
+        with CallCounter() as call:
             status, response_headers, body = await wires().send(
                 method, self.origin, target, headers=headers, content=content
             )

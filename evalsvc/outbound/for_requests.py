@@ -10,7 +10,7 @@ from requests.structures import CaseInsensitiveDict
 
 from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.client import USER_AGENT
-from evalsvc.outbound.counts import Counted
+from evalsvc.outbound.counts import CallCounter
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_url
 from evalsvc.outbound.headers import lower_named
@@ -27,7 +27,7 @@ class GuardedAdapter(BaseAdapter):
         """Send one request and read the whole response; timeouts and proxies passed by the library are ignored."""
         url = request.url or ""
         try:
-            with Counted() as call, Allowance(seconds=SECONDS, max_bytes=MAX_BYTES):
+            with CallCounter() as call, Allowance(seconds=SECONDS, max_bytes=MAX_BYTES):
                 check_url(url)
                 status, response_headers, body = transport().send(
                     request.method or "GET", url, headers=_headers(request), content=_content(request)

@@ -62,7 +62,7 @@ def import_service() -> None:
         importlib.import_module(name)
     import_scipy()
     _prepare_connections()
-    leave_alone()
+    freeze_gc()
 
 
 def _prepare_connections() -> None:
@@ -79,10 +79,10 @@ def load_models() -> None:
 
     gc.disable()
     load()
-    leave_alone()
+    freeze_gc()
 
 
-def leave_alone() -> None:
+def freeze_gc() -> None:
     """Exclude all present objects from garbage collection: it writes to each, and no page would stay shared."""
     gc.collect()
     gc.freeze()

@@ -26,7 +26,7 @@ from django.http import HttpRequest, HttpResponse
 
 from evalsvc.rest.answering.answers import WrittenAnswer
 from evalsvc.rest.basics.metrics import REPLAYS
-from evalsvc.rest.kept import MADE_PREFIX, MAX_KEPT_BYTES, Seal, Unopened
+from evalsvc.rest.kept import MADE_PREFIX, MAX_KEPT_BYTES, Seal, SealError
 from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.rest.releases import DATABASE_AWAY, releases
@@ -191,7 +191,7 @@ def opened(seal: Seal, kept: bytes, place: str = "") -> bytes:
     """Return a stored body decrypted; raise `idempotency_key_reused` if this request cannot open it."""
     try:
         return seal.open(kept, place)
-    except Unopened as exc:
+    except SealError as exc:
         raise Problem(code="idempotency_key_reused") from exc
 
 

@@ -77,17 +77,17 @@ WHERE account_id = %(account)s AND key = %(key)s AND claim = %(claim)s
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRow:
+class IdempotentResult:
     """The stored result of a row: its response, or the id of the work it started."""
 
     status: int | None
     body: bytes | None
     resource_id: int | None
 
-    def without_long_body(self) -> KeptRow:
+    def without_long_body(self) -> IdempotentResult:
         """Return the result without a body that is long and can be read from its resource."""
         is_long = self.body is not None and len(self.body) > MAX_KEPT_BYTES
-        return KeptRow(None, None, self.resource_id) if is_long and self.resource_id is not None else self
+        return IdempotentResult(None, None, self.resource_id) if is_long and self.resource_id is not None else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class RowsClaim:
             REPLAYS.inc()
         return n_kept
 
-    def kept(self, indexes: Sequence[int]) -> dict[int, KeptRow]:
+    def kept(self, indexes: Sequence[int]) -> dict[int, IdempotentResult]:
         """Return the stored results of rows, by index."""
         if not self.is_known:
             return {}
@@ -122,11 +122,13 @@ class RowsClaim:
         with account_scope(self.account_id), connection.cursor() as cursor:
             cursor.execute(KEPT, self._values | {"keys": list(places)})
             return {
-                places[key]: KeptRow(status, None if body is None else opened(self.seal, bytes(body), key), resource_id)
+                places[key]: IdempotentResult(
+                    status, None if body is None else opened(self.seal, bytes(body), key), resource_id
+                )
                 for key, status, body, resource_id in cursor.fetchall()
             }
 
-    def keep(self, rows: dict[int, KeptRow]) -> None:
+    def keep(self, rows: dict[int, IdempotentResult]) -> None:
         """Write rows, inside the transaction that does their work; a lost claim rolls that back."""
         keys = self._keys(rows)
         values: dict[str, Any] = {
@@ -157,7 +159,7 @@ class RowsClaim:
         except Problem:
             return
 
-    def _sealed(self, row: KeptRow, key: str) -> bytes | None:
+    def _sealed(self, row: IdempotentResult, key: str) -> bytes | None:
         return None if row.body is None else self.seal.close(row.body, key)
 
     @property

@@ -24,7 +24,7 @@ MAX_KEPT_BYTES = 1024 * 1024
 """A longer answer of work that has rows of its own is written from them again."""
 
 
-class Unopened(Exception):
+class SealError(Exception):
     """The body was sealed by another request, or it was changed."""
 
 
@@ -68,7 +68,7 @@ class Seal:
         try:
             return self._cipher().decrypt(nonce, sealed, place.encode())
         except (InvalidTag, ValueError) as exc:
-            raise Unopened from exc
+            raise SealError from exc
 
     def _cipher(self) -> AESGCM:
         secret = self._digest(b"secret", self.plain_fingerprint, self.plain_key.encode())

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsvc.rest.bodies.fields import StrictText
-from evalsvc.reviews.answering.answers import LEASE_SECONDS, MAX_EXPLANATION, Said
+from evalsvc.reviews.answering.answers import LEASE_SECONDS, MAX_EXPLANATION, ReviewResponse
 from evalsvc.reviews.answering.exchange import FORMATS, JSONL
 from evalsvc.reviews.models import MAX_NAME
 from evalsvc.reviews.questions import CHOICES, MAX_SAID_TEXT
@@ -149,6 +149,6 @@ class ReviewSkipIn(serializers.Serializer[Any]):
     lease_token = serializers.UUIDField()
 
 
-def said_in(asked: Any) -> Said:
+def said_in(asked: Any) -> ReviewResponse:
     """Return what the service takes."""
-    return Said(asked.get("answers") or (), asked.get("choice"), asked.get("explanation"))
+    return ReviewResponse(asked.get("answers") or (), asked.get("choice"), asked.get("explanation"))

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.annotations.values import Category, Given, Value, categories_of, label_value, read_categories
+from evalsvc.annotations.values import AnnotationValue, Category, Value, categories_of, label_value, read_categories
 from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.models import ReviewAnswer
@@ -103,7 +103,7 @@ def value_of(question: Question, said: Mapping[str, Any]) -> Value:
     if len(said.get("value_text") or "") > MAX_SAID_TEXT:
         raise Invalid(FieldError("/value_text", f"At most {MAX_SAID_TEXT:,} characters."))
     refuse_nul(said.get("value_text"), "/value_text")
-    return label_value(question.annotation_type, question.categories, Given(**said))
+    return label_value(question.annotation_type, question.categories, AnnotationValue(**said))
 
 
 def together(question: Question, values: Sequence[Value]) -> Value:

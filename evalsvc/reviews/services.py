@@ -17,7 +17,7 @@ from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.reviews.models import Review, ReviewItem, ReviewLink
 from evalsvc.reviews.questions import frozen
-from evalsvc.reviews.sampling.draws import Drawn, SampleAsk, draw
+from evalsvc.reviews.sampling.draws import ItemSample, SampleAsk, draw
 from evalsvc.reviews.sampling.frame import read_frame
 from evalsvc.reviews.selectors import get_review
 from evalsvc.tenancy.scope import account_scope
@@ -94,7 +94,7 @@ def delete_review(*, account: Account, id: uuid.UUID, actor: str) -> None:
         record_audit(account=account, actor=actor, action="review.deleted", target=review.name)
 
 
-def _items(review: Review, drawn: Drawn) -> list[ReviewItem]:
+def _items(review: Review, drawn: ItemSample) -> list[ReviewItem]:
     return [
         ReviewItem(
             account_id=review.account_id,

@@ -161,7 +161,7 @@ class Ratio(MetricKind):
         """Return nothing: numerators alone make no ratio."""
 
 
-class Untyped(MetricKind):
+class UntypedMetric(MetricKind):
     """A number displayed without an interval: the mean so far, without any claim."""
 
     name = "untyped"
@@ -174,7 +174,7 @@ class Untyped(MetricKind):
         """Return None: an untyped metric is displayed without an interval."""
 
 
-ALGEBRAIC, DISTRIBUTIVE, RATIO, UNTYPED = Algebraic(), Distributive(), Ratio(), Untyped()
+ALGEBRAIC, DISTRIBUTIVE, RATIO, UNTYPED = Algebraic(), Distributive(), Ratio(), UntypedMetric()
 KINDS: dict[str, MetricKind] = {kind.name: kind for kind in (ALGEBRAIC, DISTRIBUTIVE, RATIO, UNTYPED)}
 
 

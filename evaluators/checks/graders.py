@@ -13,7 +13,7 @@ from evaluators import budget
 from evaluators.base import CannotScore, JSONValue, Sample, Settings
 from evaluators.checks.formula import BadFormula, parse_formula
 from evaluators.checks.outcome import Outcome, verdict
-from evaluators.checks.references import Unfilled, parse_reference, resolve_reference
+from evaluators.checks.references import UnfilledReference, parse_reference, resolve_reference
 from evaluators.checks.similarity import EMBEDDED, measure_similarity
 from evaluators.checks.templates import fill
 
@@ -107,7 +107,7 @@ def model_graders(settings: Settings, sample: Sample) -> list[ModelGrader]:
     ]
     try:
         return [model_grader(member, sample) for member in asking]
-    except Unfilled:
+    except UnfilledReference:
         return []
 
 
@@ -122,7 +122,7 @@ def grade(settings: Settings, sample: Sample, ask: Ask | None = None) -> Outcome
     """
     try:
         return _grade(settings, sample, ask)
-    except Unfilled as exc:
+    except UnfilledReference as exc:
         if not exc.in_output:
             raise
         return verdict(False, exc.detail[0].lower() + exc.detail[1:-1])

@@ -28,7 +28,7 @@ _step = re.compile(r"\.([\w-]+)|\[(\d+)\]")
 _NO_TEXT = frozenset({"output_tools", "choices", "output_audio"})
 
 
-class Unfilled(CannotScore):
+class UnfilledReference(CannotScore):
     """A template names a part that the sample does not have, for example a key of an output that is not JSON.
 
     `in_output` tells whether it is the output that lacks it.
@@ -83,7 +83,7 @@ def resolve_reference(reference: Reference, sample: Sample) -> str:
     except NotJson as exc:
         is_output = reference.field is Field.OUTPUT
         place = "The output" if is_output else f"`{reference.field}`"
-        raise Unfilled(f"{place} is read as JSON, and {exc}.", in_output=is_output) from None
+        raise UnfilledReference(f"{place} is read as JSON, and {exc}.", in_output=is_output) from None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

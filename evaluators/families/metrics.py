@@ -23,7 +23,7 @@ from evaluators.retrieval.measured import RETRIEVAL_METRICS, retrieval
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.metrics.bleu import sentence_bleu
-from evaluators.text.metrics.measured import TEXT_METRICS, Measured, too_long
+from evaluators.text.metrics.measured import TEXT_METRICS, MeasuredText, too_long
 from evaluators.text.metrics.scope import ANY, SCOPES, in_scope
 from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, OUTPUT_TYPES, RETRIEVER, Facts
 
@@ -180,7 +180,7 @@ class Metrics(Family):
         sentence_bleu("warm", ["up"])
 
 
-def _measure(metric: str, sample: Sample, settings: Settings) -> Measured:
+def _measure(metric: str, sample: Sample, settings: Settings) -> MeasuredText:
     if metric in RETRIEVAL_METRICS:
         k = settings.get("k")
         return retrieval(metric, sample, k if isinstance(k, int) else None)
@@ -191,20 +191,20 @@ def _measure(metric: str, sample: Sample, settings: Settings) -> Measured:
     return TEXT_METRICS[metric](output, golds) if scope == ANY else _scoped(metric, sample, scope)
 
 
-def _scoped(metric: str, sample: Sample, scope: str) -> Measured:
+def _scoped(metric: str, sample: Sample, scope: str) -> MeasuredText:
     """Compare with the gold answers in the required scope; if there are none, the answer is wrong."""
     golds = sample.golds or ()
     indexes = in_scope(sample.answer or AnswerText(sample.output or ""), golds, scope)
     extra: dict[str, JSONValue] = {"answer_scope": scope, "n_in_scope": len(indexes)}
     if not indexes:
-        return Measured(0.0, f"No gold answer stands where the output's does ({scope})", extra)
+        return MeasuredText(0.0, f"No gold answer stands where the output's does ({scope})", extra)
     result = TEXT_METRICS[metric](sample.output or "", [golds[index].text for index in indexes])
     nearest = result.extra.get("gold_index", 0)
     index = indexes[nearest if isinstance(nearest, int) else 0]
     return replace(result, extra={**result.extra, **extra, **({"gold_index": index} if len(golds) > 1 else {})})
 
 
-def _explain(measured: Measured, threshold: float | None) -> str:
+def _explain(measured: MeasuredText, threshold: float | None) -> str:
     if threshold is None:
         return f"{measured.because}."
     verdict = "reaches" if measured.value >= threshold else "is below"

@@ -22,7 +22,7 @@ from evaluators.gateway import JudgeGateway
 from evaluators.samples import answer_json, passage_json
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.values import ALL_PARTS, OUTPUT_TYPES
-from evaluators.webhook.answer import Answered, read_answer
+from evaluators.webhook.answer import WebhookAnswer, read_answer
 
 ID = "webhook-2026-11-20"
 EVENT = "evaluation.requested"
@@ -165,7 +165,7 @@ def _text(sample: Sample, name: Field) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _explain(answered: Answered, threshold: float) -> str:
+def _explain(answered: WebhookAnswer, threshold: float) -> str:
     if answered.explanation:
         return answered.explanation
     if answered.passed is not None:

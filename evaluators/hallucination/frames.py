@@ -152,7 +152,7 @@ class Idle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """What an output claims, sentence by sentence and without frames; and its sentences that claim nothing."""
 
     claims: tuple[Span, ...]
@@ -169,7 +169,7 @@ def without_opening(words: Sequence[str]) -> Sequence[str]:
     return words[start:] if start else words
 
 
-def find_claims(text: str, question: str, words: Words | None = None, *, known: Container[str] = ()) -> Said:
+def find_claims(text: str, question: str, words: Words | None = None, *, known: Container[str] = ()) -> Statement:
     """Tell claims from frames, refusals, questions and remarks; `known` are the stems that contexts have."""
     split = Words() if words is None else words
     claims: list[Span] = []
@@ -185,7 +185,7 @@ def find_claims(text: str, question: str, words: Words | None = None, *, known: 
             idle.append(((span[0], bare[0]), Idle.OPINION))
         if bare[1] < span[1] and (question_span := _asked_behind(text, bare[1], span[1])) is not None:
             idle.append((question_span, Idle.QUESTION))
-    return Said(tuple(claims), tuple(idle))
+    return Statement(tuple(claims), tuple(idle))
 
 
 def speaks_of_itself(said: str, words: Sequence[str], known: Container[str]) -> bool:

@@ -50,7 +50,7 @@ _TOO_SHORT_TO_TELL = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """A problem and its location."""
 
     problem: Problem
@@ -58,15 +58,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """The problems of a claim; its numbers that are right though no context has them as they are; its right dates."""
 
-    problems: tuple[Found, ...]
+    problems: tuple[Finding, ...]
     derived: tuple[tuple[Span, Basis], ...] = ()
     dates: tuple[Span, ...] = ()
 
 
-NO_FIGURES = Checked(())
+NO_FIGURES = CheckResult(())
 
 
 class Checks:
@@ -91,33 +91,33 @@ class Checks:
     def _only_denied(self) -> frozenset[str]:
         return frozenset(self._evidence.denied - self._evidence.affirmed)
 
-    def check(self, sentence: Sentence) -> Checked:
+    def check(self, sentence: Sentence) -> CheckResult:
         """Check the numbers, dates, names, negations, quantifiers and modals of one claim."""
         figures = self._check_figures(sentence) if may_have_figures(sentence.said, sentence.words) else NO_FIGURES
         findings = [*figures.problems]
         if is_english(sentence.words):
-            findings += [Found(Problem.NAME, where) for where in self._names.unknown(sentence)]
+            findings += [Finding(Problem.NAME, where) for where in self._names.unknown(sentence)]
         findings += self._turned(sentence, [where for where, _ in figures.derived])
-        return Checked(tuple(_first_of_each_place(findings)), figures.derived, figures.dates)
+        return CheckResult(tuple(_first_of_each_place(findings)), figures.derived, figures.dates)
 
-    def _check_figures(self, sentence: Sentence) -> Checked:
+    def _check_figures(self, sentence: Sentence) -> CheckResult:
         text, span = sentence.text, sentence.span
         dates = find_dates(text, span)
         right = {date.span for date in dates if self._figures.has_date(date)}
         quantities = find_quantities(text, span, dates)
         bases = [(quantity.span, self._figures.basis_of(quantity, sentence.said, span[0])) for quantity in quantities]
         derived = tuple((where, basis) for where, basis in bases if basis in SUPPORTING and basis is not Basis.STATED)
-        findings = [Found(_problem(basis), where) for where, basis in bases if basis not in SUPPORTING]
-        findings += [Found(Problem.DATE, date.span) for date in dates if date.span not in right]
-        return Checked(tuple(findings), derived, tuple(sorted(right)))
+        findings = [Finding(_problem(basis), where) for where, basis in bases if basis not in SUPPORTING]
+        findings += [Finding(Problem.DATE, date.span) for date in dates if date.span not in right]
+        return CheckResult(tuple(findings), derived, tuple(sorted(right)))
 
-    def _turned(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Found]:
+    def _turned(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Finding]:
         starts = {start for start, _ in derived}
         changes = [change for change in self._copies.changes(sentence, starts) if not _is_within(change, derived)]
-        yield from (Found(_OF_TURNS[change.turn], change.span) for change in changes)
+        yield from (Finding(_OF_TURNS[change.turn], change.span) for change in changes)
         is_told = any(change.turn is Turn.NEGATION for change in changes)
         if not is_told and self._is_negation_off(sentence):
-            yield Found(Problem.NEGATION, sentence.span)
+            yield Finding(Problem.NEGATION, sentence.span)
 
     def _is_negation_off(self, sentence: Sentence) -> bool:
         """Return whether a word is denied that the contexts only affirm, or the other way round."""
@@ -144,9 +144,9 @@ def is_english(words: Sequence[str]) -> bool:
     return len(words) < _TOO_SHORT_TO_TELL or sum(map(FUNCTION_WORDS.__contains__, words)) >= ENGLISH * len(words)
 
 
-def _first_of_each_place(found: Sequence[Found]) -> list[Found]:
+def _first_of_each_place(found: Sequence[Finding]) -> list[Finding]:
     """Drop findings that overlap an earlier one: an unknown number is not also reported as a moved number."""
-    first_findings: list[Found] = []
+    first_findings: list[Finding] = []
     for finding in found:
         start, end = finding.span
         if not any(other.span[0] < end and start < other.span[1] for other in first_findings):

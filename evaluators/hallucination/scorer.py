@@ -15,9 +15,9 @@ from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import Parts, worst_parts
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Words, split_words
 from evaluators.hallucination.copies import Sentence
-from evaluators.hallucination.frames import Idle, Said, find_claims, speaks_of_itself, without_opening
+from evaluators.hallucination.frames import Idle, Statement, find_claims, speaks_of_itself, without_opening
 from evaluators.hallucination.markdown import Plain, without_formatting, without_marks
-from evaluators.hallucination.problems import Checked, Checks, Found, is_english
+from evaluators.hallucination.problems import CheckResult, Checks, Finding, is_english
 from evaluators.hallucination.quantities import may_have_figures
 
 THRESHOLD = 0.6
@@ -42,7 +42,7 @@ PROBLEM_COSTS = 0.4
 
 
 _SMALL = FUNCTION_WORDS | INTERJECTIONS
-NOTHING_WRONG = Checked(())
+NOTHING_WRONG = CheckResult(())
 _APART = "\x00"
 _FIRST_CODE = 0xE000
 """Words are written as characters from here on, behind those that stand for no character alone."""
@@ -60,7 +60,7 @@ class Claim:
     parts: Parts
     coverage: float
     in_order: float
-    checked: Checked
+    checked: CheckResult
     n_unheard: int = 0
     has_content: bool = True
     is_of_speaker: bool = False
@@ -76,7 +76,7 @@ class Verdict:
     """The claims of an output in their order, what of it claims nothing, and its support."""
 
     claims: tuple[Claim, ...]
-    said: Said
+    said: Statement
     idle_support: float = 1.0
     is_english: bool = True
 
@@ -204,7 +204,7 @@ def _weigh(
     sentence: Sentence,
     text: str,
     words: Sequence[str],
-    checked: Checked,
+    checked: CheckResult,
     n_right: int,
     contexts: _Contexts,
 ) -> Claim:
@@ -231,12 +231,12 @@ def _weigh(
     )
 
 
-def _whole(plain: Plain, span: Span, checked: Checked = NOTHING_WRONG) -> Claim:
+def _whole(plain: Plain, span: Span, checked: CheckResult = NOTHING_WRONG) -> Claim:
     value = _cost(checked.problems)
     return Claim(plain.in_source(span), value, Parts(1.0, 1.0, 1.0), 1.0, 1.0, _in_source(checked, plain))
 
 
-def _said_otherwise(text: str, checked: Checked, evidence: Evidence) -> list[Span]:
+def _said_otherwise(text: str, checked: CheckResult, evidence: Evidence) -> list[Span]:
     """Return the spans of figures that are supported although the contexts lack some of their words."""
     return [where for where, _ in checked.derived] + [
         (start, end)
@@ -278,7 +278,7 @@ def _unheard(content: Sequence[str], evidence: Evidence) -> int:
     return max((sum(1 for _ in run) for is_known, run in runs if not is_known), default=0)
 
 
-def _cost(problems: Sequence[Found]) -> float:
+def _cost(problems: Sequence[Finding]) -> float:
     if not problems:
         return 1.0
     kinds = {problem.problem for problem in problems}
@@ -286,10 +286,10 @@ def _cost(problems: Sequence[Found]) -> float:
     return math.prod((1 - PROBLEM_COSTS * count / (count + 1) for count in counts), start=1.0)
 
 
-def _in_source(checked: Checked, plain: Plain) -> Checked:
+def _in_source(checked: CheckResult, plain: Plain) -> CheckResult:
     if plain.origins is None:
         return checked
-    return Checked(
-        tuple([Found(problem.problem, plain.in_source(problem.span)) for problem in checked.problems]),
+    return CheckResult(
+        tuple([Finding(problem.problem, plain.in_source(problem.span)) for problem in checked.problems]),
         tuple([(plain.in_source(where), basis) for where, basis in checked.derived]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluators.base import Settings
-from evaluators.values import Attached
+from evaluators.values import Attachment
 
 IMAGES = frozenset(("image/png", "image/jpeg", "image/webp"))
 RECORDINGS = frozenset(("audio/wav", "audio/mpeg"))
@@ -23,7 +23,7 @@ def media_read(settings: Settings) -> frozenset[str]:
     return READ.get(str(settings.get("attachments")), frozenset())
 
 
-def listed(attached: Sequence[Attached]) -> list[str]:
+def listed(attached: Sequence[Attachment]) -> list[str]:
     """Describe the attachments for the judge, without their URLs, which are untrusted text."""
     return [
         f"{number}: {attachment.media_type}, attached to {attachment.usage}"

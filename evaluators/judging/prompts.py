@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue
-from evaluators.gateway import BOUNDARY, AnswerCheck, Question, Weighed
-from evaluators.values import Attached
+from evaluators.gateway import BOUNDARY, AnswerCheck, Question, Weights
+from evaluators.values import Attachment
 
 Data: TypeAlias = "Sequence[tuple[str, str | Sequence[str]]]"
 """Named texts, or lists of texts, in the order in which they are shown. The names are ours, never the data's."""
@@ -53,8 +53,8 @@ def question(
     schema: Mapping[str, JSONValue],
     max_output_tokens: int,
     check: AnswerCheck = None,
-    weighed: Weighed | None = None,
-    attachments: Sequence[Attached] = (),
+    weighed: Weights | None = None,
+    attachments: Sequence[Attachment] = (),
 ) -> Question:
     """Write a question. `task` is trusted text; `check`, `weighed` and `attachments` are those of Question.
 

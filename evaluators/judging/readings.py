@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings, Span
+from evaluators.base import CannotScore, JSONValue, Settings, Span, TransientError
 from evaluators.gateway import Answer
 from evaluators.judging.prompts import strict_object
 from evaluators.judging.quotes import Quotable, locate
@@ -62,7 +62,7 @@ class Check:
         return row if self.span is None else {**row, "start": self.span[0], "end": self.span[1]}
 
 
-class Quoted:
+class QuotedAnswer:
     """The data that a judge may quote, and the rule for a yes whose quote does not occur in them."""
 
     def __init__(self, texts: Sequence[str], output: str, settings: Settings) -> None:
@@ -159,9 +159,9 @@ def read_objects(data: Mapping[str, JSONValue], name: str) -> list[Mapping[str, 
     return entries
 
 
-def unreadable(name: str) -> FailedForNow:
+def unreadable(name: str) -> TransientError:
     """Return the error for an answer without a usable value for `name`."""
-    return FailedForNow("bad_output", f"The judge's answer has no usable `{name}`.")
+    return TransientError("bad_output", f"The judge's answer has no usable `{name}`.")
 
 
 def shortened(text: str, length: int = MAX_DETAIL_CHARS) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evaluators.base import CannotScore, JSONValue, Sample
-from evaluators.retrieval.ranks import METRICS, Ranked, measure, ranked
-from evaluators.text.metrics.measured import Measured
+from evaluators.retrieval.ranks import METRICS, RankedPassages, measure, ranked
+from evaluators.text.metrics.measured import MeasuredText
 
 MAX_TEXTS = 10_000
 """Retrieved and relevant passages together."""
@@ -19,7 +19,7 @@ _NAMES = {
 }
 
 
-def retrieval(metric: str, sample: Sample, k: int | None) -> Measured:
+def retrieval(metric: str, sample: Sample, k: int | None) -> MeasuredText:
     """Measure the retrieved contexts, in the order of their ranks, against those that should have been retrieved.
 
     Raises CannotScore: `input_too_long` for too many, `wrong_type` where they have nothing to be matched by.
@@ -29,10 +29,10 @@ def retrieval(metric: str, sample: Sample, k: int | None) -> Measured:
         raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} passages.")
     result = ranked(retrieved, relevant)
     value = measure(metric, result, k)
-    return Measured(value, _because(metric, value, result, k), _extra(result, k))
+    return MeasuredText(value, _because(metric, value, result, k), _extra(result, k))
 
 
-def _because(metric: str, value: float, found: Ranked, k: int | None) -> str:
+def _because(metric: str, value: float, found: RankedPassages, k: int | None) -> str:
     if not found.n_relevant:
         return "No passage is relevant, which counts as 0"
     where = f" at {k}" if k is not None else ""
@@ -40,7 +40,7 @@ def _because(metric: str, value: float, found: Ranked, k: int | None) -> str:
     return f"{_NAMES[metric]}{where} is {value:.2f}; {hits}"
 
 
-def _extra(found: Ranked, k: int | None) -> dict[str, JSONValue]:
+def _extra(found: RankedPassages, k: int | None) -> dict[str, JSONValue]:
     hits: list[JSONValue] = [{"rank": rank, "grade": grade} for rank, grade in found.hits[:MAX_HITS_SHOWN]]
     extra: dict[str, JSONValue] = {
         "hits": hits,

@@ -20,7 +20,7 @@ BY_ID, BY_TEXT = "id", "text"
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPassages:
     """A ranked list and what is relevant.
 
     `names` are the retrieved ones by what they are matched by, `grades` the wanted ones, `hits` those found, as (rank
@@ -38,7 +38,7 @@ class Ranked:
         return sum(grade > 0 for grade in self.grades.values())
 
 
-def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> Ranked:
+def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> RankedPassages:
     """Prepare a list for `measure`. A passage without a grade has 1; of a repeated one the best grade counts.
 
     A grade of zero or below is a passage that was judged and is not relevant, as trec_eval has it. Raises
@@ -55,7 +55,7 @@ def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> Ranked:
         if grades.get(name, 0.0) > 0 and name not in seen_names:
             seen_names.add(name)
             hits.append((rank, grades[name]))
-    return Ranked(names, grades, tuple(hits), matched_by)
+    return RankedPassages(names, grades, tuple(hits), matched_by)
 
 
 def _named(passages: Sequence[Passage]) -> list[Passage]:
@@ -96,7 +96,7 @@ def _grades(relevant: Iterable[Passage], name_of: Callable[[Passage], str]) -> d
     return best
 
 
-def measure(metric: str, found: Ranked, k: int | None = None) -> float:
+def measure(metric: str, found: RankedPassages, k: int | None = None) -> float:
     """Compute a metric of METRICS, 0 to 1, over the first `k` ranks or all; 0 when nothing relevant is there.
 
     Without `k` nothing is cut off, the ideal list of nDCG neither: who finds 2 of 6 has not done all there was to do.
@@ -109,7 +109,7 @@ def measure(metric: str, found: Ranked, k: int | None = None) -> float:
     return min(max(float(result.value), 0.0), 1.0)
 
 
-def ndcg(found: Ranked, k: int | None = None) -> float:
+def ndcg(found: RankedPassages, k: int | None = None) -> float:
     """Return the discounted gain over that of the ideal order: gain is the grade, the discount log2(rank + 1).
 
     trec_eval's `ndcg` and, with `k`, its `ndcg_cut` (Järvelin and Kekäläinen, 2002, without their exponential gain).
@@ -149,7 +149,7 @@ def _measure(metric: str, k: int | None, n_ranks: int) -> Any:
     return base if k is None and metric in _UNCUT else base @ (n_ranks if k is None else k)
 
 
-def _judged(found: Ranked) -> dict[str, int]:
+def _judged(found: RankedPassages) -> dict[str, int]:
     places: dict[str, str] = {}
     for rank, name in enumerate(found.names, start=1):
         places.setdefault(name, f"r{rank}")
@@ -158,7 +158,7 @@ def _judged(found: Ranked) -> dict[str, int]:
     }
 
 
-def _run(found: Ranked) -> dict[str, float]:
+def _run(found: RankedPassages) -> dict[str, float]:
     # Every rank is a document of its own, with a score below that of the rank before: equal scores would be ordered by
     # name. A repeated passage is judged under its first rank only.
     n_ranks = len(found.names)

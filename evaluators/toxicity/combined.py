@@ -30,7 +30,7 @@ _ANNOUNCED = re.compile(r"(?<=\w): (?=[^\W\d_])")
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class CombinedReading:
     """Logits of being offensive: of the whole, of its worst sentence by each model, of sentences and of windows."""
 
     logit: float
@@ -54,7 +54,7 @@ class _Passage:
         return (self.words + self.meaning) / 2
 
 
-def read_both_ways(text: str) -> Combined:
+def read_both_ways(text: str) -> CombinedReading:
     """Read a text as sentences and as windows; `span` is its worst sentence.
 
     The mean of both counts, less a little in long texts, or the worst sentence alone where that is much worse.
@@ -66,7 +66,7 @@ def read_both_ways(text: str) -> Combined:
     others = read if set(windows) <= set(sentences) else _read(text, windows, MAX_WINDOWS_READ)
     by_windows = max(passage.logit for passage in others)
     together = (worst.logit + by_windows) / 2 - PER_DOUBLING * math.log2(max(1.0, len(text) / WINDOW_CHARS))
-    return Combined(
+    return CombinedReading(
         max(together, worst.logit - ALONE),
         worst.words,
         worst.meaning,

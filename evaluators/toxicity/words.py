@@ -16,7 +16,7 @@ PACKAGE = "profanity_check"
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class CalibratedModel:
     """One of the models that are averaged: a weight for each word, and a sigmoid over their sum."""
 
     weights: Sequence[float]
@@ -38,7 +38,7 @@ class WordModel:
     token: re.Pattern[str]
     numbers: Mapping[str, int]
     rarities: Sequence[float]
-    parts: tuple[Calibrated, ...]
+    parts: tuple[CalibratedModel, ...]
 
     def chance(self, text: str) -> float:
         """Return the chance that a text is offensive."""
@@ -97,10 +97,10 @@ def _check(vectorizer: Any) -> None:
         raise ValueError(f"The model of {PACKAGE} has another {', '.join(differing)}: it cannot be read.")
 
 
-def _calibrated(part: Any) -> Calibrated:
+def _calibrated(part: Any) -> CalibratedModel:
     [calibrator] = part.calibrators
     weights, intercept = _packed(part.estimator.coef_[0]), float(part.estimator.intercept_[0])
-    return Calibrated(weights, intercept, float(calibrator.a_), float(calibrator.b_))
+    return CalibratedModel(weights, intercept, float(calibrator.a_), float(calibrator.b_))
 
 
 def _packed(values: Any) -> array[float]:

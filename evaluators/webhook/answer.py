@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evaluators.base import FailedForNow, JSONValue, Span
+from evaluators.base import JSONValue, Span, TransientError
 
 KEYS = ("score", "pass", "explanation", "text_output", "spans", "extra")
 MAX_TEXT = 10_000
@@ -18,7 +18,7 @@ LARGEST = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class WebhookAnswer:
     """The verdict of an external server; every field except the score is optional."""
 
     score: float
@@ -29,7 +29,7 @@ class Answered:
     extra: Mapping[str, JSONValue] = field(default_factory=dict)
 
 
-def read_answer(found: JSONValue, *, output: str) -> Answered:
+def read_answer(found: JSONValue, *, output: str) -> WebhookAnswer:
     """Check an answer, part by part; raises FailedForNow("bad_output") that names the first part that does not fit."""
     if not isinstance(found, dict):
         raise _bad("The answer must be a JSON object")
@@ -40,7 +40,7 @@ def read_answer(found: JSONValue, *, output: str) -> Answered:
     passed = found.get("pass")
     if passed is not None and not isinstance(passed, bool):
         raise _bad("`pass` must be true or false")
-    return Answered(
+    return WebhookAnswer(
         score=_score(found.get("score")),
         passed=passed,
         explanation=_text(found, "explanation"),
@@ -117,5 +117,5 @@ def _is_storable(value: JSONValue) -> bool:
     return not isinstance(value, int) or -LARGEST <= value < LARGEST
 
 
-def _bad(detail: str) -> FailedForNow:
-    return FailedForNow("bad_output", f"The webhook answered what cannot be read. {detail}.")
+def _bad(detail: str) -> TransientError:
+    return TransientError("bad_output", f"The webhook answered what cannot be read. {detail}.")

@@ -13,7 +13,7 @@ from evalsvc.accounts.access.rate_limiter import count_requests
 from evalsvc.catalog import resolve as resolve_module
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evalsvc.catalog.resolve import OwnCatalog, Resolved, UnresolvedEvaluator, own_catalog, resolve
+from evalsvc.catalog.resolve import OwnCatalog, ResolvedEvaluator, UnresolvedEvaluator, own_catalog, resolve
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile, save_evaluator, switch_evaluator
 from evalsvc.tenancy import rows
 from evalsvc.tenancy.scope import account_scope
@@ -23,7 +23,7 @@ from tests.conftest import Caller, wait_until
 EXACT, NORMALISED, METRICS = "exact-match-2026-11-01", "exact-match-normalised-2026-11-01", "metrics-2026-11-01"
 
 
-def found(caller: Caller, evaluator: str, profile: str | None = None, epoch: str | None = None) -> Resolved:
+def found(caller: Caller, evaluator: str, profile: str | None = None, epoch: str | None = None) -> ResolvedEvaluator:
     return resolve(account_id=caller.account.pk, epoch=epoch, evaluator=evaluator, profile=profile)
 
 

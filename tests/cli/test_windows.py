@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from evalsvc.cli.imports.patronus.windows import (
     SHORTEST,
     WHOLE_BELOW,
-    Stretch,
+    TimeRange,
     TooDense,
     read_whole_stretches,
 )
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
-ALL = Stretch(START, START + timedelta(days=100))
+ALL = TimeRange(START, START + timedelta(days=100))
 
 
 class Capped:
@@ -27,7 +27,7 @@ class Capped:
     def __init__(self, moments: list[int], most: int) -> None:
         self.moments, self.most, self.n_asked = sorted(moments), most, 0
 
-    def read(self, stretch: Stretch) -> list[Any]:
+    def read(self, stretch: TimeRange) -> list[Any]:
         self.n_asked += 1
         low, high = ((at - START) // SHORTEST for at in (stretch.start, stretch.end))
         return [{"id": at} for at in self.moments if low <= at < high][: self.most]

@@ -67,10 +67,10 @@ def test_the_running_band_ends_in_the_number(alice: Caller) -> None:
     from evalsvc.catalog.resolve import resolve
     from evalsvc.evaluations.history.course import course_of
     from evalsvc.evaluations.history.selection import read_asked
-    from evalsvc.evaluations.wire.interval_request import IntervalAsk
+    from evalsvc.evaluations.wire.interval_request import IntervalOptions
 
     insert(alice, MIXED)
-    ask = IntervalAsk(strategy="wilson", level=0.9)
+    ask = IntervalOptions(strategy="wilson", level=0.9)
     with account_scope(alice.account.pk):
         run = resolve(account_id=alice.account.pk, epoch=None, evaluator=EVALUATOR, profile=PROFILE)
         course = course_of(ask, run.family, read_asked(alice.account.pk, (EVALUATOR, PROFILE), ask, {}))

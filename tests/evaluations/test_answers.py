@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.evaluations.verdicts import Verdict, refused
+from evalsvc.evaluations.verdicts import Verdict, validation_error
 from evalsvc.evaluations.wire import answer as wire
 from evalsvc.evaluations.wire.answer import (
     EntryFacts,
@@ -116,7 +116,8 @@ def test_no_id_is_null() -> None:
 
 
 @pytest.mark.parametrize(
-    "verdict", [Verdict("pending"), refused("missing_input", "Needs it."), Verdict("error", "evaluator_failed", "It.")]
+    "verdict",
+    [Verdict("pending"), validation_error("missing_input", "Needs it."), Verdict("error", "evaluator_failed", "It.")],
 )
 def test_only_a_success_has_a_result(verdict: Verdict) -> None:
     found = result_of(REQUEST, entry(verdict))

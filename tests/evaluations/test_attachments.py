@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.verdicts import unfit
+from evalsvc.evaluations.verdicts import validate_inputs
 from evaluators.base import EvaluatorSpec, Family, Field, effective_settings
 from evaluators.registry import all_evaluators, find_evaluator
 from evaluators.samples import build_sample
@@ -32,7 +32,7 @@ def evaluated(caller: Caller, *evaluators: str, usage_type: str | None = None, *
 def test_what_reads_a_field_refuses_what_is_attached_to_it(family: Family, spec: EvaluatorSpec, field: Field) -> None:
     settings = effective_settings(spec, family.managed_profiles[0].settings if family.managed_profiles else {})
     attached = [{"media_type": "audio/wav", "usage_type": str(field)}]
-    verdict = unfit(family, spec.id, settings, build_sample({**TEXTS, "attachments": attached}))
+    verdict = validate_inputs(family, spec.id, settings, build_sample({**TEXTS, "attachments": attached}))
 
     refusal = verdict.error_code if verdict is not None else None
     is_refused = field in family.reads(settings) and settings.get("attachments") not in ("recordings", "any")
@@ -89,7 +89,7 @@ def test_judges_read_what_their_names_say(evaluator: str, media_type: str, is_re
     family, spec = found
     attached = [{"media_type": media_type, "usage_type": "evaluated_model_output"}]
     settings = effective_settings(spec, {"pass_criteria": "The MODEL OUTPUT is polite."})
-    verdict = unfit(family, spec.id, settings, build_sample({**TEXTS, "attachments": attached}))
+    verdict = validate_inputs(family, spec.id, settings, build_sample({**TEXTS, "attachments": attached}))
 
     assert (verdict is None) is is_read
 

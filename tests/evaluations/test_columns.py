@@ -22,15 +22,15 @@ from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import accept, captures
 from evalsvc.evaluations.evaluate.accept import fill_in
 from evalsvc.evaluations.evaluate.captures import Capture
-from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
+from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import finished_verdicts, get_stored
 from evalsvc.evaluations.history.store import HistoryEntry
 from evalsvc.evaluations.ingest.labels import Label, keep_label
 from evalsvc.evaluations.models import Evaluation, HistoryScore
-from evalsvc.evaluations.verdicts import Verdict, stored_verdict, told_verdict, verdict_columns
+from evalsvc.evaluations.verdicts import Verdict, stored_verdict, verdict_columns, verdict_from_message
 from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recorder
-from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 from evalsvc.tenancy.scope import account_scope
 from tests import leftovers
 from tests.conftest import Caller
@@ -165,12 +165,14 @@ def test_what_is_scored_within_the_call_is_kept_and_answered(alice: Caller, monk
 # --- What workers write and tell
 
 
-def pending(caller: Caller, in_lane: str) -> Claimed:
+def pending(caller: Caller, in_lane: str) -> ClaimedEvaluation:
     """Keep an evaluation that waits in a lane, and return it as a worker holds it."""
     row = {name: value_of(name, 0) for name in ACCEPTED if name not in (*VERDICT, *KEPT)}
     row |= {"lane": in_lane, "status": "pending", "in_history": False}
     kept = captures.capture(caller.account.pk, REQUEST, [row], [None], epoch=None, lease_seconds=900)
-    return Claimed(kept.evaluation_ids[0], caller.account.pk, kept.request_id, 0, row["runs"], "never", 1, 0, "")
+    return ClaimedEvaluation(
+        kept.evaluation_ids[0], caller.account.pk, kept.request_id, 0, row["runs"], "never", 1, 0, ""
+    )
 
 
 @pytest.mark.parametrize("in_lane", ["cpu", "judge"])
@@ -187,7 +189,7 @@ def test_a_lane_keeps_and_tells_every_column(
     check_same(stored(claimed.id), verdict_columns(verdict), where)
     (reply,) = orjson.loads(orjson.dumps(told[claimed.request_id]))
     where = "verdict_columns and told_verdict in evalsvc/evaluations/verdicts.py"
-    check_same(verdict_columns(told_verdict(reply)), verdict_columns(verdict), where)
+    check_same(verdict_columns(verdict_from_message(reply)), verdict_columns(verdict), where)
 
 
 def test_a_request_that_is_worked_off_keeps_every_column(alice: Caller, verdict: Verdict) -> None:
@@ -209,7 +211,7 @@ def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> Non
     looked_up = finished_verdicts(account_id=alice.account.pk, request_ids=[claimed.request_id])
     ((row),) = looked_up[claimed.request_id]
     check_same(row, wanted, "finished_verdicts in evalsvc/evaluations/evaluate/stored.py")
-    accepted: Any = Accepted(alice.account.pk, None, None, [PlannedEvaluation(0, None, None, Verdict("pending"))])  # type: ignore[arg-type]
+    accepted: Any = AcceptedCall(alice.account.pk, None, None, [PlannedEvaluation(0, None, None, Verdict("pending"))])  # type: ignore[arg-type]
     fill_in(accepted, row)
     check_same(
         verdict_columns(accepted.entries[0].verdict), wanted, "fill_in in evalsvc/evaluations/evaluate/accept.py"

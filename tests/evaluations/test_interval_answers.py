@@ -11,7 +11,7 @@ import pytest
 
 from evalsvc.evaluations.history import interval
 from evalsvc.evaluations.history.cache import HistorySnapshot
-from evalsvc.evaluations.wire.interval_request import LEVEL, IntervalAsk
+from evalsvc.evaluations.wire.interval_request import LEVEL, IntervalOptions
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES, history_rule
 from evaluators.base import Family
 from evaluators.registry import families
@@ -33,7 +33,7 @@ def history(*scores: float) -> HistorySnapshot:
 def interval_of(
     strategy: str, kind: Family | None, row: HistorySnapshot | None, *, level: float = LEVEL, of: str | None = None
 ) -> dict[str, Any] | None:
-    return interval.answer_interval(IntervalAsk(strategy, level, of), kind, row)
+    return interval.answer_interval(IntervalOptions(strategy, level, of), kind, row)
 
 
 def fits(strategy: str, kind: Family, n: int) -> bool:

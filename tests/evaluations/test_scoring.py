@@ -9,11 +9,17 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.verdicts import PENDING, Postponable, judge_sample, refused, score_sample, wants_explanation
+from evalsvc.evaluations.verdicts import (
+    PENDING,
+    RetryableError,
+    judge_sample,
+    score_sample,
+    validation_error,
+    wants_explanation,
+)
 from evaluators.base import (
     CannotScore,
     EvaluatorSpec,
-    FailedForNow,
     Family,
     Field,
     Lane,
@@ -21,6 +27,7 @@ from evaluators.base import (
     Score,
     Settings,
     SettingsProblem,
+    TransientError,
 )
 from evaluators.gateway import JudgeGateway, NotYet
 from tests.evaluators.fake_gateway import Unasked
@@ -129,7 +136,7 @@ def test_the_operator_reads_why_a_family_broke(caplog: pytest.LogCaptureFixture)
 def test_what_cannot_be_scored_keeps_its_own_code_and_sentence() -> None:
     found = verdict(Probe(fail(CannotScore("unsupported_language", "Only English."))))
 
-    assert found == refused("unsupported_language", "Only English.")
+    assert found == validation_error("unsupported_language", "Only English.")
     assert (found.status, found.score, found.passed) == ("validation_error", None, None)
 
 
@@ -239,7 +246,7 @@ def test_what_needs_no_judge_is_scored_beside_judges() -> None:
     ("error", "status", "code"),
     [
         (NotYet("rate_limited", "Later.", retry_after_seconds=3.0), "error", "rate_limited"),
-        (FailedForNow("timeout", "Late."), "error", "timeout"),
+        (TransientError("timeout", "Late."), "error", "timeout"),
         (CannotScore("refused", "No."), "validation_error", "refused"),
         (ValueError("secret"), "error", "evaluator_failed"),
     ],
@@ -248,7 +255,7 @@ def test_a_judge_s_failure_is_a_verdict(error: Exception, status: str, code: str
     found = judged(Asking(fail(error)))
 
     assert (found.status, found.error_code, found.score) == (status, code, None)
-    assert isinstance(found, Postponable) is isinstance(error, NotYet)
+    assert isinstance(found, RetryableError) is isinstance(error, NotYet)
     assert getattr(found, "retry_after_seconds", 3.0) == 3.0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 
-from evaluators.base import FailedForNow, JSONValue, Settings
+from evaluators.base import JSONValue, Settings, TransientError
 from evaluators.gateway import BOUNDARY, Answer, Moderation, Question
 
 Reply = Mapping[str, Any] | Exception
@@ -42,7 +42,7 @@ class FakeGateway:
         self.settings: list[Settings] = []
         self.sample_numbers: list[int] = []
         self.moderated: list[str] = []
-        self.moderation: Moderation | Exception = FailedForNow("connection", "No moderation was scripted.")
+        self.moderation: Moderation | Exception = TransientError("connection", "No moderation was scripted.")
 
     async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
         """Ask once, and once more where the question finds that something is missing."""
@@ -50,7 +50,7 @@ class FakeGateway:
         if question.check is not None and question.check(answer.data):
             answer = self._ask(question, settings, sample_number)
             if lacks := question.check(answer.data):
-                raise FailedForNow("bad_output", lacks)
+                raise TransientError("bad_output", lacks)
         return answer
 
     def _ask(self, question: Question, settings: Settings, sample_number: int) -> Answer:
@@ -63,7 +63,7 @@ class FakeGateway:
         try:
             jsonschema.validate(dict(reply), dict(question.schema))
         except jsonschema.ValidationError as exc:
-            raise FailedForNow("bad_output", "The judge's answer has another form.") from exc
+            raise TransientError("bad_output", "The judge's answer has another form.") from exc
         return Answer(dict(reply), USED)
 
     async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:

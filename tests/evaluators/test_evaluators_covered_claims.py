@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.base import FailedForNow
+from evaluators.base import TransientError
 from tests.evaluators.fake_gateway import FakeGateway, data_of
 from tests.evaluators.judge_variants import COVERED, RAG, RIVER, ask, covered
 from tests.evaluators.samples import make_sample
@@ -17,9 +17,9 @@ INVENTED = (2, "It is famous for salmon", True, "famous for its salmon")
 OPEN = (2, "It is famous for salmon", False, "")
 
 
-def refused(reply: Any, sample: Any = RAG, **chosen: Any) -> FailedForNow:
+def refused(reply: Any, sample: Any = RAG, **chosen: Any) -> TransientError:
     gateway = reply if isinstance(reply, FakeGateway) else FakeGateway(reply)
-    with pytest.raises(FailedForNow) as caught:
+    with pytest.raises(TransientError) as caught:
         ask(COVERED, sample, gateway, **chosen)
     assert caught.value.code == "bad_output"
     assert len(gateway.questions) == 2

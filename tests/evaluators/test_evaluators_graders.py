@@ -9,7 +9,7 @@ import pytest
 from evaluators import minilm
 from evaluators.base import CannotScore, Field, JSONValue, Lane, Sample, Score
 from evaluators.checks.graders import ModelGrader, grade, model_grader
-from evaluators.checks.references import ITEM_NAMES, Unfilled
+from evaluators.checks.references import ITEM_NAMES, UnfilledReference
 from evaluators.families.custom import Custom
 from tests.evaluators.samples import make_sample
 
@@ -291,7 +291,7 @@ def test_model_graders_run_on_the_judge_lane_and_never_without_one(config: Confi
 
 def test_a_question_that_cannot_be_filled_is_not_asked() -> None:
     config: Config = {**LABEL_MODEL, "input": [{"role": "user", "content": "{{sample.output_json.a}}"}]}
-    with pytest.raises(Unfilled):
+    with pytest.raises(UnfilledReference):
         model_grader(config, make_sample(output="no JSON"))
     assert grade(config, make_sample(output="no JSON"), lambda grader: pytest.fail("a model was asked")).value == 0.0
 

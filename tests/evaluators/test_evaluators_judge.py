@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.base import CannotScore, FailedForNow, Field, JSONValue, Lane, Sample, Score
+from evaluators.base import CannotScore, Field, JSONValue, Lane, Sample, Score, TransientError
 from evaluators.families.judge import Judge
 from evaluators.gateway import BOUNDARY
 from evaluators.settings import settings_problems
@@ -173,13 +173,13 @@ def test_quotes_from_nowhere_are_told() -> None:
     ],
 )
 def test_an_answer_of_another_form_is_an_error_and_no_score(reply: dict[str, Any]) -> None:
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         ask(reply, POLITE)
     assert failure.value.code == "bad_output"
 
 
 @pytest.mark.parametrize(
-    "error", [CannotScore("not_configured", "No."), CannotScore("refused", "No."), FailedForNow("timeout", "Late.")]
+    "error", [CannotScore("not_configured", "No."), CannotScore("refused", "No."), TransientError("timeout", "Late.")]
 )
 def test_errors_pass_through(error: CannotScore) -> None:
     with pytest.raises(CannotScore) as caught:
@@ -210,7 +210,7 @@ def test_a_rubric_s_level_becomes_a_score(rubric: JSONValue, stated: float, valu
 
 @pytest.mark.parametrize("stated", [0, 6, -1])
 def test_levels_outside_the_rubric_are_errors(stated: float) -> None:
-    with pytest.raises(FailedForNow):
+    with pytest.raises(TransientError):
         ask(said(stated), {**POLITE, "rubric": FIVE})
 
 
@@ -224,7 +224,7 @@ def test_a_label_gives_its_score_and_its_name() -> None:
 
 
 def test_other_labels_are_errors() -> None:
-    with pytest.raises(FailedForNow):
+    with pytest.raises(TransientError):
         ask({"reasoning": "", "checks": [], "label": "splendid"}, {**POLITE, "labels": LABELS})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.base import FailedForNow, Lane, Sample, Score
+from evaluators.base import Lane, Sample, Score, TransientError
 from evaluators.families.custom import Custom
 from evaluators.families.judge import Judge
 from evaluators.gateway import BOUNDARY
@@ -89,7 +89,7 @@ def test_a_label_model_passes_with_a_passing_label(label: str, passed: bool) -> 
     ],
 )
 def test_other_grades_are_errors(settings: dict[str, Any], reply: Any) -> None:
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         run_custom(settings, reply)
     assert failure.value.code == "bad_output"
 

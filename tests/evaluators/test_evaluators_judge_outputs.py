@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluators.base import CannotScore, FailedForNow
+from evaluators.base import CannotScore, TransientError
 from evaluators.gateway import Moderation
 from tests.evaluators.fake_gateway import FakeGateway, Unasked
 from tests.evaluators.judge_variants import (
@@ -54,7 +54,7 @@ def test_a_blank_output_is_not_sent_to_moderation() -> None:
     assert (score.value, gateway.moderated) == (1.0, [])
 
 
-@pytest.mark.parametrize("error", [CannotScore("not_configured", "No."), FailedForNow("timeout", "Late.")])
+@pytest.mark.parametrize("error", [CannotScore("not_configured", "No."), TransientError("timeout", "Late.")])
 def test_moderation_s_errors_pass_through(error: CannotScore) -> None:
     gateway = Unasked()
     gateway.moderation = error
@@ -64,7 +64,7 @@ def test_moderation_s_errors_pass_through(error: CannotScore) -> None:
 
 
 def test_moderation_without_categories_is_an_error() -> None:
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         ask("toxicity-moderation", make_sample(output="x"), moderation())
     assert failure.value.code == "bad_output"
 
@@ -100,7 +100,7 @@ def test_a_text_fails_for_what_is_found_and_counts_what_is_not() -> None:
 @pytest.mark.parametrize("quote", ["Bob Carr", "", "...", "nn Bel", "x" * 5_000])
 def test_personal_data_that_are_named_and_not_found_are_no_pass(quote: str) -> None:
     gateway = FakeGateway(named(("PERSON", quote)))
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         ask(PII, make_sample(output="Ask Ann\u200bbel."), gateway)
     assert failure.value.code == "bad_output"
     assert "Bob" not in failure.value.detail
@@ -136,7 +136,7 @@ def test_a_judge_that_looks_again_may_find_nothing() -> None:
 
 
 def test_more_passages_than_anybody_names_are_no_answer() -> None:
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         ask(PII, LETTER, named(*[("PERSON", "Ann Bell")] * 201))
     assert failure.value.code == "bad_output"
 
@@ -144,7 +144,7 @@ def test_more_passages_than_anybody_names_are_no_answer() -> None:
 def test_only_the_profile_s_kinds_are_asked_for() -> None:
     _, gateway = ask(PII, LETTER, named(), entities=["EMAIL"])
     assert "PERSON" not in str(gateway.questions[0].schema)
-    with pytest.raises(FailedForNow):
+    with pytest.raises(TransientError):
         ask(PII, LETTER, named(("PERSON", "Ann Bell")), entities=["EMAIL"])
 
 

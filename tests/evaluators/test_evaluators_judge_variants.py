@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.base import CannotScore, FailedForNow, Sample
+from evaluators.base import CannotScore, Sample, TransientError
 from evaluators.gateway import Question
 from tests.evaluators.fake_gateway import FakeGateway, Unasked, data_of
 from tests.evaluators.judge_variants import (
@@ -212,7 +212,7 @@ each_judge = pytest.mark.parametrize(("name", "sample"), JUDGED, ids=[name for n
 @each_judge
 @pytest.mark.parametrize(
     "error",
-    [CannotScore("not_configured", "No."), CannotScore("refused", "No."), FailedForNow("rate_limited", "Later.")],
+    [CannotScore("not_configured", "No."), CannotScore("refused", "No."), TransientError("rate_limited", "Later.")],
     ids=lambda error: error.code,
 )
 def test_errors_pass_through_and_are_no_score(name: str, sample: Sample, error: CannotScore) -> None:
@@ -224,7 +224,7 @@ def test_errors_pass_through_and_are_no_score(name: str, sample: Sample, error: 
 @each_judge
 @pytest.mark.parametrize("reply", [{}, {"reasoning": "fine", "score": "high"}, {"reasoning": "", "claims": [{}]}])
 def test_answers_of_another_form_are_errors(name: str, sample: Sample, reply: Any) -> None:
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         ask(name, sample, reply)
     assert failure.value.code == "bad_output"
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.base import CannotScore, FailedForNow, JSONValue
+from evaluators.base import CannotScore, JSONValue, TransientError
 from evaluators.gateway import BOUNDARY
 from evaluators.judging.prompts import MAX_DATA_CHARS, answer_schema, literal, trusted
 from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import (
-    Quoted,
+    QuotedAnswer,
     checks_extra,
     read_number,
     read_objects,
@@ -170,7 +170,7 @@ def test_checks_carry_offsets_and_never_the_quote() -> None:
             {"id": "silent", "met": True, "quote": ""},
         ]
     }
-    checks = Quoted(["It opens at nine."], "It opens at nine.", {}).checks(data, "checks")
+    checks = QuotedAnswer(["It opens at nine."], "It opens at nine.", {}).checks(data, "checks")
     extra = checks_extra(checks)
     assert extra["checks"] == [
         {"id": "hours", "met": True, "quote_found": True, "start": 9, "end": 16},
@@ -185,22 +185,22 @@ def test_checks_carry_offsets_and_never_the_quote() -> None:
 
 @pytest.mark.parametrize("bad", [None, "0.5", True, -0.1, 1.1, math.nan, math.inf, [0.5]])
 def test_what_is_no_number_in_range_is_an_error(bad: Any) -> None:
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         read_number({"score": bad}, "score")
     assert failure.value.code == "bad_output"
 
 
 @pytest.mark.parametrize("bad", [None, "true", "false", 1, 0, []])
 def test_what_is_neither_true_nor_false_is_an_error_and_not_false(bad: Any) -> None:
-    with pytest.raises(FailedForNow):
+    with pytest.raises(TransientError):
         read_truth({"met": bad}, "met")
 
 
 @pytest.mark.parametrize("bad", [None, "text", {"a": 1}, [1], [None]])
 def test_lists_of_other_things_are_errors(bad: Any) -> None:
-    with pytest.raises(FailedForNow):
+    with pytest.raises(TransientError):
         read_texts({"x": bad}, "x")
-    with pytest.raises(FailedForNow):
+    with pytest.raises(TransientError):
         read_objects({"x": bad}, "x")
 
 

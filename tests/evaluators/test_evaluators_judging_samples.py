@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.base import FailedForNow
+from evaluators.base import TransientError
 from evaluators.gateway import BOUNDARY, Answer, Question
 from evaluators.judging.client import Asker
 from evaluators.judging.injection import injection_signs
@@ -79,10 +79,10 @@ def test_wilson_holds_the_share_and_has_width(passed: int, n: int) -> None:
 
 def test_a_failed_sample_fails_the_evaluation_and_says_what_was_paid() -> None:
     def reply(_: Question, number: int) -> dict[str, Any] | Exception:
-        late = FailedForNow("timeout", "Late.", extra={"judge": {**USED, "calls": 2, "cost": None}})
+        late = TransientError("timeout", "Late.", extra={"judge": {**USED, "calls": 2, "cost": None}})
         return late if number == 1 else {"reasoning": "", "score": 1.0}
 
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         asyncio.run(
             judged(
                 FakeGateway(reply),

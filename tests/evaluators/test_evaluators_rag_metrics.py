@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.base import CannotScore, FailedForNow, Field, Sample, Score, effective_settings
+from evaluators.base import CannotScore, Field, Sample, Score, TransientError, effective_settings
 from evaluators.families.rag_metrics import DEFAULT_SET
 from evaluators.gateway import Question
 from tests.evaluators.fake_gateway import FakeGateway, Unasked, data_of
@@ -208,7 +208,7 @@ def test_a_list_that_leaves_sentences_out_is_asked_for_once_more(metric: str) ->
     gateway = FakeGateway(lambda asked, number: {**Script()(asked, number), **one_entry(asked, Script())})
     settings = effective_settings(spec(metric), {})
 
-    with pytest.raises(FailedForNow, match="no entry for the SENTENCES 2;") as refusal:
+    with pytest.raises(TransientError, match="no entry for the SENTENCES 2;") as refusal:
         asyncio.run(FAMILY.score_with(SAMPLE, settings, gateway))
 
     assert (refusal.value.code, len(gateway.questions)) == ("bad_output", 2)
@@ -227,7 +227,7 @@ def test_a_former_evaluator_believes_such_a_list(metric: str) -> None:
 @each_metric
 @pytest.mark.parametrize("reply", [{}, {"reasoning": "", "met": "true", "quote": ""}, {"answer": "maybe"}])
 def test_what_cannot_be_read_is_an_error_and_never_false(metric: str, reply: dict[str, Any]) -> None:
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeGateway(reply)))
     assert failure.value.code == "bad_output"
 
@@ -244,10 +244,10 @@ def test_an_error_half_way_says_what_was_paid_before() -> None:
     script = Script()
 
     def reply(asked: Question, number: int) -> Any:
-        late = FailedForNow("timeout", "Late.")
+        late = TransientError("timeout", "Late.")
         return late if asked.prompt_id == "rag-derivability/1" else script(asked, number)
 
-    with pytest.raises(FailedForNow) as failure:
+    with pytest.raises(TransientError) as failure:
         asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec("answer_consistency"), {}), FakeGateway(reply)))
     assert failure.value.extra is not None
     assert failure.value.extra["judge"]

@@ -163,12 +163,12 @@ def test_no_key_and_no_text_is_in_a_payload_or_a_log(
 
 
 def test_what_was_claimed_by_a_dead_worker_is_sent_after_its_lease(alice: Caller, server: Server) -> None:
-    from evalsvc.events.fanout import spread
+    from evalsvc.events.fanout import create_deliveries
     from evalsvc.events.sender import _claim
 
     new_endpoint(alice, url=server.url)
     fail(alice)
-    spread(timezone.now())
+    create_deliveries(timezone.now())
     assert len(_claim(timezone.now())) == 1
     told()
     assert not server.seen

@@ -17,7 +17,7 @@ from evalsvc.infra.redis import shared_client
 from evalsvc.judges.ledger import breaker
 from evalsvc.judges.ledger.limits import NANOS, _spend
 from evalsvc.judges.models import Connection
-from evalsvc.stats.race.elimination import Drop
+from evalsvc.stats.race.elimination import Elimination
 from evalsvc.tenancy.scope import account_scope
 from tests.admin.rows import plan_of
 from tests.conftest import Caller
@@ -42,7 +42,9 @@ def test_a_stopped_config_is_told_with_its_reason(alice: Caller, charlie: Caller
     plan = plan_of(alice)
     config = Config.objects.using("system").filter(experiment_id=plan.pk, state="running").latest("arrival")
     with account_scope(alice.account.pk):
-        assert stop_config(plan, config, reason="budget", drop=Drop(config.pk, None, "budget", None, {"cost": 2.0}))
+        assert stop_config(
+            plan, config, reason="budget", drop=Elimination(config.pk, None, "budget", None, {"cost": 2.0})
+        )
 
     ((type, data),) = events(alice)
     assert (type, data["reason"], data["state"]) == ("decision.made", "budget", "stopped")

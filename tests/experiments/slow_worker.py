@@ -16,13 +16,13 @@ def main() -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
     django.setup()
-    from evalsvc.experiments.runner.generate import AskedConfig, Produced
+    from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput
     from evalsvc.experiments.runner.scheduling.scheduler import Scheduler
     from evalsvc.experiments.runner.units import pipelines
 
-    def produce(asking: AskedConfig, example: Any) -> Produced:
+    def produce(asking: AskedConfig, example: Any) -> GeneratedOutput:
         time.sleep(0.03)
-        return Produced(output={"output": example["expected"]})
+        return GeneratedOutput(output={"output": example["expected"]})
 
     with mock.patch.object(pipelines, "produce", produce):
         Scheduler(n_runners=2, n_schedulers=1, lease_seconds=LEASE_SECONDS).run(seconds=60)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.generate import AskedConfig, MustStop, Produced
+from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput, MustStop
 from tests.conftest import Caller, scores_of, wait_until
 from tests.experiments.claimed import claimed, outcome
 from tests.experiments.conftest import by_name, chat, live, make_dataset, make_experiment, ok, recounted, run_units
@@ -227,11 +227,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """How often each example was asked for; every fourth fails the first time."""
     counts: Counter[str] = Counter()
 
-    def produce(asking: AskedConfig, example: Any) -> Produced:
+    def produce(asking: AskedConfig, example: Any) -> GeneratedOutput:
         counts[example["id"]] += 1
         if counts[example["id"]] == 1 and int(example["id"]) % 4 == 0:
-            return Produced("timeout", error_type="timeout", error_message="late", cost=0.5, input_tokens=3)
-        return Produced(output={"output": example["expected"]}, cost=0.25, input_tokens=2)
+            return GeneratedOutput("timeout", error_type="timeout", error_message="late", cost=0.5, input_tokens=3)
+        return GeneratedOutput(output={"output": example["expected"]}, cost=0.25, input_tokens=2)
 
     monkeypatch.setattr("evalsvc.experiments.runner.units.pipelines.produce", produce)
     yield counts
@@ -267,7 +267,7 @@ def test_a_lost_lease_writes_nothing_and_what_it_has_kept_is_not_asked_again(
     made = chatting(alice, n=8)
     with monkeypatch.context() as patched:
         patched.setattr(
-            "evalsvc.experiments.runner.units.pipelines.produce", lambda *_: Produced("error", error_type="bug")
+            "evalsvc.experiments.runner.units.pipelines.produce", lambda *_: GeneratedOutput("error", error_type="bug")
         )
         run_units()
     assert retry(alice, made)["n_outputs"] == 8
@@ -298,7 +298,7 @@ def test_a_config_that_cannot_be_asked_ends_the_retry_and_is_not_stopped(
     run_units()
     retry(alice, made)
 
-    def refuse(asking: AskedConfig, example: Any) -> Produced:
+    def refuse(asking: AskedConfig, example: Any) -> GeneratedOutput:
         raise MustStop("error", "The connection is switched off.")
 
     monkeypatch.setattr("evalsvc.experiments.runner.units.pipelines.produce", refuse)
@@ -357,7 +357,7 @@ def test_kill_9_loses_nothing_and_counts_nothing_twice(alice: Caller, monkeypatc
     made = chatting(alice, n=60)
     path = "evalsvc.experiments.runner.units.pipelines.produce"
     with monkeypatch.context() as patched:
-        patched.setattr(path, lambda *_: Produced("error", error_type="bug"))
+        patched.setattr(path, lambda *_: GeneratedOutput("error", error_type="bug"))
         run_units()
     assert retry(alice, made)["n_outputs"] == 60
     worker = subprocess.Popen([sys.executable, "-m", "tests.experiments.slow_worker"])
@@ -366,7 +366,7 @@ def test_kill_9_loses_nothing_and_counts_nothing_twice(alice: Caller, monkeypatc
     worker.kill()
     worker.wait()
     n_mended = mended.count()
-    monkeypatch.setattr(path, lambda asking, example: Produced(output={"output": example["expected"]}))
+    monkeypatch.setattr(path, lambda asking, example: GeneratedOutput(output={"output": example["expected"]}))
     wait_until(lambda: run_units() is None and mended.count() == 60, seconds=30)
 
     assert 5 <= n_mended < 60

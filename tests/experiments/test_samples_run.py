@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments.runner.generate import AskedConfig, Postponed, Produced
+from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput, RetryLater
 from evalsvc.experiments.runner.units.unit import row_of_twin
 from tests.conftest import Caller
 from tests.experiments.conftest import (
@@ -40,13 +40,13 @@ def rag() -> Iterator[Rag]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], Produced]], Counter[str]]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], GeneratedOutput]], Counter[str]]:
     """Let a function of the number of the query answer in the place of the stub."""
 
-    def answer_by(answer: Callable[[int], Produced]) -> Counter[str]:
+    def answer_by(answer: Callable[[int], GeneratedOutput]) -> Counter[str]:
         counts: Counter[str] = Counter()
 
-        def produce(asking: AskedConfig, example: Any) -> Produced:
+        def produce(asking: AskedConfig, example: Any) -> GeneratedOutput:
             counts[example["id"]] += 1
             return answer(sum(counts.values()))
 
@@ -72,10 +72,10 @@ def test_workers_ask_each_example_so_often(alice: Caller, stub: RunningStub) -> 
 
 
 def test_samples_that_are_put_off_are_not_asked_again(alice: Caller, stub: RunningStub, asked: Any) -> None:
-    def answer(number: int) -> Produced:
+    def answer(number: int) -> GeneratedOutput:
         if number % 3 == 0:
-            raise Postponed(0.01, was_refused=True)
-        return Produced(output={"output": str(number)}, cost=1.0)
+            raise RetryLater(0.01, was_refused=True)
+        return GeneratedOutput(output={"output": str(number)}, cost=1.0)
 
     counts = asked(answer)
     made = asking(alice, stub, n=3, n_samples=5, micro_batch=3)
@@ -96,7 +96,7 @@ def test_a_budget_counts_each_sample(alice: Caller, stub: RunningStub) -> None:
 
 
 def test_an_identical_config_takes_over_all_samples(alice: Caller, stub: RunningStub, asked: Any) -> None:
-    counts = asked(lambda number: Produced(output={"output": str(number)}))
+    counts = asked(lambda number: GeneratedOutput(output={"output": str(number)}))
     made = asking(alice, stub, n_samples=2)
     finish(alice, made["id"])
     clone = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone"
@@ -112,8 +112,8 @@ def test_an_identical_config_takes_over_all_samples(alice: Caller, stub: Running
 
 
 def test_a_failed_sample_is_not_taken_over(alice: Caller, stub: RunningStub, asked: Any) -> None:
-    failure = Produced("error", error_type="bug", error_message="no")
-    counts = asked(lambda number: failure if number == 1 else Produced(output={"output": "x"}))
+    failure = GeneratedOutput("error", error_type="bug", error_message="no")
+    counts = asked(lambda number: failure if number == 1 else GeneratedOutput(output={"output": "x"}))
     made = asking(alice, stub, n=3, n_samples=2)
     finish(alice, made["id"])
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone", {"name": "again"}))

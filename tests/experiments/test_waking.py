@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError as NoRedis
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments import notices
 from evalsvc.experiments.models import WorkUnit
-from evalsvc.experiments.notices import EPOCHS, WORK, Ears
+from evalsvc.experiments.notices import EPOCHS, WORK, NoticeListener
 from evalsvc.experiments.runner.scheduling import scheduler as module
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
@@ -45,7 +45,7 @@ def listening() -> Iterator[None]:
             yield
         finally:
             module.shutting_down.set()
-            notices.tell(WORK)
+            notices.publish(WORK)
 
 
 def is_done(caller: Caller, experiment: Any) -> bool:
@@ -100,11 +100,11 @@ def test_without_redis_schedulers_look_by_themselves(
 
 
 def test_ears_hear_what_is_told_and_say_so_when_they_begin() -> None:
-    ears = Ears()
+    ears = NoticeListener()
     try:
         assert ears.listen(0.01) == {WORK, EPOCHS}
         assert ears.are_open
-        notices.tell(EPOCHS)
+        notices.publish(EPOCHS)
         assert ears.listen(30) == {EPOCHS}
         assert ears.listen(0.01) == set()
     finally:
@@ -123,5 +123,5 @@ def test_after_a_failure_nothing_is_told_for_a_while(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(notices, "_silent_until", 0.0)
     monkeypatch.setattr(notices, "SILENT_SECONDS", NEVER)
     for _ in range(50):
-        notices.tell(WORK)
+        notices.publish(WORK)
     assert len(calls) == 1

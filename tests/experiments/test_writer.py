@@ -12,14 +12,14 @@ from django.db import DataError, OperationalError, connections
 
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store, writer
-from evalsvc.experiments.runner.store import Outcome, Recorded
+from evalsvc.experiments.runner.store import Outcome, RecordResult
 from evalsvc.experiments.runner.writer import Writer
 from tests.conftest import Caller, wait_until
 from tests.experiments.claimed import N, claimed, made, outcome
 from tests.experiments.conftest import live, recounted
 
 
-def written_together(outcomes: Sequence[Outcome]) -> list[Future[Recorded]]:
+def written_together(outcomes: Sequence[Outcome]) -> list[Future[RecordResult]]:
     """Submit outcomes while the writer is busy with another call, so that they go into the next one together."""
     is_busy, may_go_on = threading.Event(), threading.Event()
     take = Writer._next_group

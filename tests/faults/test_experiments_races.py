@@ -63,7 +63,7 @@ def answers(unit: store.Unit, n: int | None = None) -> dict[str, list[dict[str, 
     return {"outputs": outputs, "scores": [{"pos": pos, "metric": "accuracy", "value": 1.0} for pos in places]}
 
 
-def record(unit: store.Unit, close: str = "release", n: int | None = None) -> store.Recorded:
+def record(unit: store.Unit, close: str = "release", n: int | None = None) -> store.RecordResult:
     return store.record_unit(
         account_id=unit.account_id, unit_id=unit.id, token=unit.token, close=close, lease_seconds=30, **answers(unit, n)
     )

@@ -12,7 +12,7 @@ from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger import breaker, limits
 from evalsvc.judges.ledger.breaker import FAILURES_TO_OPEN, CircuitOpen
 from evalsvc.judges.ledger.limits import Reservation
-from evaluators.base import FailedForNow
+from evaluators.base import TransientError
 from tests.judges.asking import Judge
 from tests.judges.conftest import facts
 from tests.judges.reservations import acquired
@@ -116,7 +116,7 @@ def test_an_open_breaker_calls_nobody(judge: Judge) -> None:
     assert judge.n_calls() <= FAILURES_TO_OPEN + 2
     before = judge.n_calls()
     failed = judge.failing("stub-judge-pass:500")
-    assert isinstance(failed, FailedForNow) and "left alone" in failed.detail
+    assert isinstance(failed, TransientError) and "left alone" in failed.detail
     assert judge.n_calls() == before
 
 

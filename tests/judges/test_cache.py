@@ -17,13 +17,15 @@ from evalsvc.infra.redis import shared_client
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
-from evalsvc.judges.questions.cache import Kept, digest_of_question
+from evalsvc.judges.questions.cache import CachedAnswer, digest_of_question
 from evaluators.base import CannotScore
 from tests.judges.asking import GOOD, SCHEMA, Judge, question
 from tests.judges.conftest import facts
 
 
-async def ask_alone(account: int, digest: str, *, seconds: float = 20, brings: Kept | None = None) -> Kept | None:
+async def ask_alone(
+    account: int, digest: str, *, seconds: float = 20, brings: CachedAnswer | None = None
+) -> CachedAnswer | None:
     """Ask alone; return what was found, and bring something where nothing was."""
     async with cache.single_flight(account, digest, until=time.monotonic() + seconds) as held:
         if held.found is None and brings is not None:
@@ -153,14 +155,14 @@ def test_the_oldest_answers_make_room() -> None:
     account = an_account()
     with override_settings(JUDGE_CACHE_ANSWERS=3):
         for i in range(5):
-            run(ask_alone(account, f"{i}", brings=Kept({"i": i}, {})))
+            run(ask_alone(account, f"{i}", brings=CachedAnswer({"i": i}, {})))
 
     assert sum(run(ask_alone(account, f"{i}")) is not None for i in range(5)) == 3
 
 
 def test_a_huge_answer_is_not_kept() -> None:
     account = an_account()
-    run(ask_alone(account, "d", brings=Kept({"text": "x" * cache.MAX_BYTES}, {})))
+    run(ask_alone(account, "d", brings=CachedAnswer({"text": "x" * cache.MAX_BYTES}, {})))
 
     assert run(ask_alone(account, "d")) is None
 

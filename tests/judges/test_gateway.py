@@ -10,7 +10,7 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.gateway import gateway_for
-from evaluators.base import CannotScore, FailedForNow
+from evaluators.base import CannotScore, TransientError
 from evaluators.gateway import BOUNDARY, NotYet
 from tests.conftest import Caller
 from tests.judges.asking import GOOD, Judge, question, usage
@@ -55,7 +55,7 @@ def test_no_connection(charlie: Caller) -> None:
     with pytest.raises(CannotScore) as caught:
         run(gateway_for(charlie.account.pk).ask(question(), {}))
 
-    assert caught.value.code == "not_configured" and not isinstance(caught.value, FailedForNow)
+    assert caught.value.code == "not_configured" and not isinstance(caught.value, TransientError)
     assert "add one under Connections" in caught.value.detail
 
 
@@ -92,7 +92,7 @@ def test_a_bad_manner_has_its_code_and_few_calls(
     failed = judge.failing(f"stub-judge-pass:{manner}")
 
     assert failed.code == code
-    assert isinstance(failed, FailedForNow) is may_help
+    assert isinstance(failed, TransientError) is may_help
     assert least <= judge.n_calls() <= most
     assert usage(failed)["calls"] == judge.n_calls()
     assert judge.key not in failed.detail
@@ -116,7 +116,7 @@ def test_what_is_no_completion_is_no_answer(judge: Judge, model: str) -> None:
 def test_a_hanging_endpoint_costs_one_deadline(judge: Judge) -> None:
     failed = judge.failing("stub-judge-pass:hang", timeout_seconds=1)
 
-    assert failed.code == "timeout" and isinstance(failed, FailedForNow)
+    assert failed.code == "timeout" and isinstance(failed, TransientError)
     # None at all where the machine stood still until the time was up.
     assert judge.n_calls() <= 1
 
@@ -125,7 +125,7 @@ def test_a_score_s_deadline_is_for_all_its_questions(judge: Judge) -> None:
     gateway = judge.gateway(deadline_seconds=1.0)
     settings = {"model": "stub-judge-pass:hang"}
     for _ in range(2):
-        with pytest.raises(FailedForNow) as caught:
+        with pytest.raises(TransientError) as caught:
             gateway.ask(question(), settings)
         assert caught.value.code == "timeout"
 
@@ -187,7 +187,7 @@ def test_a_spent_budget_asks_nobody(stub: RunningStub) -> None:
     judge = Judge(stub, daily_budget=0)
     failed = judge.failing("stub-judge-pass")
 
-    assert failed.code == "budget_exhausted" and not isinstance(failed, FailedForNow)
+    assert failed.code == "budget_exhausted" and not isinstance(failed, TransientError)
     assert judge.n_calls() == 0
 
 
@@ -213,7 +213,7 @@ def test_no_questions_cost_nothing(judge: Judge) -> None:
 def test_one_failure_of_several_tells_what_the_others_used(stub: RunningStub) -> None:
     judge = Judge(stub, max_concurrency=1)
     good, bad = question(), question(schema={"$ref": "https://example.com/schema.json"})
-    with pytest.raises(FailedForNow) as caught:
+    with pytest.raises(TransientError) as caught:
         judge.gateway().ask_all([good, bad], {})
 
     assert caught.value.code == "bad_output"

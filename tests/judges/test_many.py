@@ -27,7 +27,7 @@ from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.gateway import gateway_for
 from evalsvc.judges.ledger import client, limits
 from evalsvc.judges.ledger.limits import spent_today
-from evalsvc.judges.questions.cache import Kept, single_flight
+from evalsvc.judges.questions.cache import CachedAnswer, single_flight
 from evalsvc.outbound import aio
 from evalsvc.outbound.client import post_json_async
 from evaluators.gateway import Answer
@@ -153,7 +153,7 @@ def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytes
             if held.found is None:
                 n_brought += 1
                 await asyncio.sleep(0.5)
-                held.keep(Kept({"n": n_brought}, {}))
+                held.keep(CachedAnswer({"n": n_brought}, {}))
             return held.found
 
     async def many() -> list[Any]:
@@ -176,7 +176,7 @@ def test_another_asks_after_one_who_brought_nothing() -> None:
                 await asyncio.sleep(0)
                 if n < 2:
                     raise ValueError("no answer")
-                held.keep(Kept({"n": n}, {}))
+                held.keep(CachedAnswer({"n": n}, {}))
 
     async def many() -> list[Any]:
         return await asyncio.gather(*(one(n) for n in range(6)), return_exceptions=True)

@@ -71,10 +71,10 @@ def test_nobody_is_asked_for_them_unasked(judge: Judge) -> None:
 def test_they_are_remembered_with_the_answer(judge: Judge) -> None:
     from dataclasses import replace
 
-    from evaluators.gateway import Weighed
+    from evaluators.gateway import Weights
     from tests.judges.asking import question
 
-    asked = replace(question(), weighed=Weighed("verdict", ("correct", "incorrect")))
+    asked = replace(question(), weighed=Weights("verdict", ("correct", "incorrect")))
     first, again = (judge.ask("stub-judge-pass:logprobs", asked) for _ in range(2))
 
     assert again.provenance["cached"] is True

@@ -11,7 +11,7 @@ from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.verdicts import Postponable, Verdict
+from evalsvc.evaluations.verdicts import RetryableError, Verdict
 from evalsvc.evaluations.workers.judging import recorder, store
 from evalsvc.evaluations.workers.lane import in_turn
 from evalsvc.judges import gateway
@@ -158,7 +158,7 @@ def test_a_missed_turn_is_no_answer_to_what_another_worker_has_taken(stub: Runni
     (claimed,) = store.claim_judging(limit=9, slots=9, lends=False, held={})
     store.give_back([claimed])
     (again,) = store.claim_judging(limit=9, slots=9, lends=False, held={})
-    missed = Postponable("error", error_code="rate_limited", retry_after_seconds=1)
+    missed = RetryableError("error", error_code="rate_limited", retry_after_seconds=1)
 
     recorder.record([(claimed, missed)])
     row = row_of(second)

@@ -14,7 +14,7 @@ import pytest
 
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.webhooks.signing import post_signed
-from evaluators.base import CannotScore, FailedForNow, Sample, Score
+from evaluators.base import CannotScore, Sample, Score, TransientError
 from evaluators.families.webhook import Webhook
 from tests.conftest import Caller
 from tests.evaluators.samples import make_sample
@@ -114,7 +114,7 @@ def failure(caller: Caller, server: Server, **settings: Any) -> tuple[str, bool,
     with pytest.raises(CannotScore) as caught:
         ask(caller, server, **settings)
     assert caught.value.detail.endswith(".")
-    return caught.value.code, isinstance(caught.value, FailedForNow), caught.value.detail
+    return caught.value.code, isinstance(caught.value, TransientError), caught.value.detail
 
 
 def signature(secret: str, headers: dict[str, str], body: bytes) -> str:

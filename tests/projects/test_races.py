@@ -78,7 +78,7 @@ def test_what_is_captured_after_the_deletion_is_in_no_project(
     project_id = alice.post("/v1/projects", {"name": "checkout"}).json()["id"]
     capture = captures.capture
 
-    def too_late(account_id: int, *args: Any, **kwargs: Any) -> captures.Captured:
+    def too_late(account_id: int, *args: Any, **kwargs: Any) -> captures.CaptureResult:
         delete_project(account=alice.account, id=uuid.UUID(project_id), actor="key:1")
         return capture(account_id, *args, **kwargs)
 

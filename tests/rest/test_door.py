@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evalsvc.rest.edge import door as doors
-from evalsvc.rest.edge.door import FEW, Door, Visit, aside, belongs_to, current_visit, visiting
+from evalsvc.rest.edge.door import FEW, AdmittedRequest, ConcurrencyLimiter, aside, belongs_to, current_visit, visiting
 from tests.conftest import wait_until
 
 ALICE, STRANGER = 1, 2
@@ -17,11 +17,11 @@ class Street:
     """Who comes to a door, and in which order they begin."""
 
     def __init__(self, most: int) -> None:
-        self.door = Door(most=most)
+        self.door = ConcurrencyLimiter(most=most)
         self.begun: list[str] = []
 
-    def comes(self, name: str, account_id: int | None = ALICE) -> Visit:
-        visit = Visit(lambda: self.begun.append(name), account_id)
+    def comes(self, name: str, account_id: int | None = ALICE) -> AdmittedRequest:
+        visit = AdmittedRequest(lambda: self.begun.append(name), account_id)
         self.door.come(visit)
         return visit
 
@@ -59,9 +59,9 @@ def test_a_stranger_comes_before_the_rest_of_a_crowd(street: Street) -> None:
 
 def test_who_is_aside_takes_no_place_and_comes_back_without_a_turn(street: Street) -> None:
     first, _, third = (street.comes(name) for name in "abc")
-    street.door.go_aside(first)
+    street.door.release(first)
     assert street.begun == ["a", "b", "c"]
-    street.door.come_back(first)
+    street.door.reacquire(first)
     assert street.door.n_at_work == 3
     street.comes("d")
     street.door.go(first)
@@ -73,9 +73,9 @@ def test_who_is_aside_takes_no_place_and_comes_back_without_a_turn(street: Stree
 def test_who_has_gone_does_not_come_back(street: Street) -> None:
     """A verdict may wake a request that is ending of itself at the same moment."""
     visit = street.comes("a")
-    street.door.go_aside(visit)
+    street.door.release(visit)
     street.door.go(visit)
-    street.door.come_back(visit)
+    street.door.reacquire(visit)
     assert street.door.n_at_work == 0
 
 
@@ -115,7 +115,7 @@ def test_who_wakes_others_waits_until_few_work(street: Street, monkeypatch: pyte
     monkeypatch.setattr(doors, "LONGEST_PAUSE_SECONDS", 1000.0)
     first, *_ = [street.comes(str(i)) for i in range(FEW)]
     with ThreadPoolExecutor(1) as pool:
-        waits = pool.submit(street.door.wait_until_few)
+        waits = pool.submit(street.door.wait_for_capacity)
         wait_until(lambda: street.door.is_watched)
         assert not waits.done()
         street.door.go(first)
@@ -125,5 +125,5 @@ def test_who_wakes_others_waits_until_few_work(street: Street, monkeypatch: pyte
 def test_and_not_for_long(street: Street) -> None:
     for i in range(FEW):
         street.comes(str(i))
-    street.door.wait_until_few()
+    street.door.wait_for_capacity()
     assert street.door.n_at_work == FEW

@@ -11,7 +11,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from evalsvc.rest.kept import Seal, Unopened
+from evalsvc.rest.kept import Seal, SealError
 from evalsvc.rest.models import IdempotencyRecord
 from tests.conftest import Caller, scores_of
 from tests.evaluations.bulk.shapes import BATCH, rows_of
@@ -123,10 +123,10 @@ def test_only_the_same_request_opens_it() -> None:
 
     assert request.open(kept, "row 1") == b"answer"
     for other in (Seal(2, "k", b"f" * 32), Seal(1, "l", b"f" * 32), Seal(1, "k", b"g" * 32)):
-        with pytest.raises(Unopened):
+        with pytest.raises(SealError):
             other.open(kept, "row 1")
     for changed, place in ((kept, "row 2"), (kept[:-1], "row 1"), (kept[:5], "row 1"), (kept + b"x", "row 1")):
-        with pytest.raises(Unopened):
+        with pytest.raises(SealError):
             request.open(changed, place)
 
 

@@ -38,14 +38,14 @@ def new_filled_account(name: str) -> Caller:
     from evalsvc.accounts.services import add_member
     from evalsvc.catalog.models import Evaluator
     from evalsvc.evaluations.models import Pruned
-    from evalsvc.evaluations.rollups.keep import fold
+    from evalsvc.evaluations.rollups.keep import apply_deltas
     from evalsvc.reviews.models import ReviewLink
 
     caller = new_caller(name=name)
     sample: dict[str, Any] = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
     sample["tags"] = {"env": "prod"}
     assert caller.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     assert caller.post("/v1/saved-searches", {"name": "mine", "query": {"app": "shop"}}).status_code == 201
     make_profile(caller, "metrics", "mine", metric="bleu")
     new_experiment(caller)

@@ -12,7 +12,7 @@ from django.db import ProgrammingError, connections
 
 from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import captures
-from evalsvc.evaluations.evaluate.captures import Capture, Captured, capture_together
+from evalsvc.evaluations.evaluate.captures import Capture, CaptureResult, capture_together
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.infra.functions import function_text
 from evalsvc.tenancy.scope import SYSTEM, role_scope
@@ -68,11 +68,11 @@ def wanted_of(caller: Caller, columns: dict[str, Any] | None = None) -> Capture:
     return Capture(caller.account.pk, dump_jsonb(request), dump_jsonb([row]), 1, [PAIR], None, 600.0)
 
 
-def capture(*callers: Caller) -> list[Captured]:
+def capture(*callers: Caller) -> list[CaptureResult]:
     return capture_together([wanted_of(one) for one in callers])
 
 
-def read(kept: list[Captured]) -> list[Any]:
+def read(kept: list[CaptureResult]) -> list[Any]:
     return [history and history.scores.tolist() for one in kept for history in one.histories]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from evalsvc.catalog.models import Profile
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.workers.judging import store
-from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 from tests.conftest import Caller
 from tests.factories import make_profile
 
@@ -32,6 +32,8 @@ def waits(caller: Caller, of: Profile, n: int = 1, **request: Any) -> list[int]:
     return [one.request_id for one in kept]
 
 
-def claim(limit: int = 100, *, slots: int = 100, held: dict[tuple[int, str], int] | None = None) -> list[Claimed]:
+def claim(
+    limit: int = 100, *, slots: int = 100, held: dict[tuple[int, str], int] | None = None
+) -> list[ClaimedEvaluation]:
     held = held or {}
     return store.claim_judging(limit=limit, slots=slots, lends=sum(held.values()) >= slots, held=held)

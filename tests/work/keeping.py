@@ -14,7 +14,7 @@ SUCCESS = {"status": "success", "score": 0.75, "passed": True}
 
 def keep(
     caller: Caller, *rows: dict[str, Any], capture: str = "all", lease_seconds: float = 600.0
-) -> captures.Captured:
+) -> captures.CaptureResult:
     base: dict[str, Any] = {"evaluator_id": PAIR[0], "runs": PAIR[0], "profile_name": PAIR[1], "family": "exact-match"}
     base |= {"explain_strategy": "never", "lane": "cpu", "in_history": False}
     request = {"capture": capture, "strategy": "none", "fingerprint": 1, "output": "a"}

@@ -109,7 +109,7 @@ def test_what_cannot_be_kept_fails_alone(
     first, poisoned, *others = results(gathered(works))
 
     assert isinstance(poisoned, error)
-    assert all(isinstance(one, capturing.Captured) for one in (first, *others))
+    assert all(isinstance(one, capturing.CaptureResult) for one in (first, *others))
     assert [len(stored(caller)) for caller in (alice, charlie)] == [2, 1]
     assert findings(alice, charlie) == {}
 
@@ -197,7 +197,7 @@ def test_one_that_waits_for_a_deletion_holds_nobody_up(alice: Caller, charlie: C
 def test_who_waits_holds_no_connection(alice: Caller) -> None:
     opened = []
 
-    def work() -> capturing.Captured:
+    def work() -> capturing.CaptureResult:
         connection.ensure_connection()
         opened.append(connections["default"])
         return keep(alice, {})
@@ -240,7 +240,7 @@ def test_what_is_large_does_not_wait_or_let_wait(alice: Caller, rows: list[dict[
 def test_sixty_four_callers_at_once_lose_and_mix_nothing(alice: Caller, charlie: Caller) -> None:
     callers = [alice, charlie] * 32
 
-    def work(n: int) -> list[capturing.Captured]:
+    def work(n: int) -> list[capturing.CaptureResult]:
         return [keep(callers[n], {**KEPT, "score": n / 64, "text_output": f"{n}-{i}"}) for i in range(6)]
 
     found = results([started(lambda n=n: work(n)) for n in range(64)])

@@ -50,15 +50,15 @@ def read(caller: Caller, before: int | None = None) -> list[tuple[int, float]]:
     return list(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
 
 
-def stored(kept: captures.Captured) -> list[Evaluation]:
+def stored(kept: captures.CaptureResult) -> list[Evaluation]:
     return list(Evaluation.objects.using("system").filter(request_id=kept.request_id).order_by("position"))
 
 
-def is_complete(kept: captures.Captured) -> bool:
+def is_complete(kept: captures.CaptureResult) -> bool:
     return EvaluationRequest.objects.using("system").get(id=kept.request_id).completed_at is not None
 
 
-def lease(connection: psycopg.Connection[Any], caller: Caller, kept: captures.Captured, expected: int = 0) -> int:
+def lease(connection: psycopg.Connection[Any], caller: Caller, kept: captures.CaptureResult, expected: int = 0) -> int:
     sql = "SELECT count(*) FROM lease_evaluations(%s, %s, 'cpu', %s, 600)"
     return int(value_of(connection, sql, caller.account.pk, kept.request_id, expected))
 

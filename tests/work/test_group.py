@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.evaluate.group_commit import Group, Interrupted
+from evalsvc.evaluations.evaluate.group_commit import CallInterrupted, Group
 from tests.conftest import wait_until
 from tests.work.group_tools import gathered, lead, results, started
 
@@ -128,7 +128,7 @@ def test_a_leader_that_is_stopped_stops_nobody_else(stop: type[BaseException]) -
     leader, beside, *later = ask(group, 1, 2, 3, 4, 5)
 
     assert isinstance(leader, stop)
-    assert isinstance(beside, Interrupted)
+    assert isinstance(beside, CallInterrupted)
     assert later == [6, 8, 10]
     assert work.calls == [[1, 2], [3, 4], [5]]
 

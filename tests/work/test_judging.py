@@ -19,11 +19,11 @@ from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import EvaluationTag
 from evalsvc.evaluations.tasks import score_lane
-from evalsvc.evaluations.verdicts import Postponable, Verdict
+from evalsvc.evaluations.verdicts import RetryableError, Verdict
 from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recorder, store
 from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
-from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 from evalsvc.evaluations.workers.judging.wakeups import wake_judging
 from evalsvc.infra.functions import function_text
 from tests import leftovers
@@ -34,7 +34,7 @@ from tests.work.judging_tools import RUNS, claim, profile, waits
 SUCCESS = Verdict("success", score=0.75, passed=True, explanation="Because.")
 
 
-def shared(claimed: list[Claimed]) -> Counter[tuple[int, str]]:
+def shared(claimed: list[ClaimedEvaluation]) -> Counter[tuple[int, str]]:
     return Counter((one.account_id, one.connection) for one in claimed)
 
 
@@ -100,7 +100,7 @@ def test_two_runners_never_claim_the_same(alice: Caller, charlie: Caller) -> Non
     for caller in (alice, charlie):
         waits(caller, profile(caller), 40)
 
-    def some(_: int) -> list[Claimed]:
+    def some(_: int) -> list[ClaimedEvaluation]:
         try:
             return claim(10)
         finally:
@@ -141,7 +141,7 @@ def test_patience_ends(alice: Caller) -> None:
     (claimed,) = claim()
 
     assert store.postpone([claimed], [86_400.0]) == {claimed.id: False}
-    missed = Postponable("error", error_code="rate_limited", retry_after_seconds=86_400)
+    missed = RetryableError("error", error_code="rate_limited", retry_after_seconds=86_400)
     assert recorder.record([(claimed, missed)]) == 1
     assert [(row.status, row.error_code) for row in rows_of(alice)] == [("error", "rate_limited")]
 
@@ -157,7 +157,9 @@ def test_patience_ends(alice: Caller) -> None:
     ],
 )
 def test_what_a_runner_may_claim(held: dict[tuple[int, str], int], wanted: Want | None) -> None:
-    in_flight = [Claimed(0, id, 0, 0, None, "", 1, 0, name) for (id, name), n in held.items() for _ in range(n)]
+    in_flight = [
+        ClaimedEvaluation(0, id, 0, 0, None, "", 1, 0, name) for (id, name), n in held.items() for _ in range(n)
+    ]
 
     assert want(in_flight, slots=8) == wanted
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from django.test import override_settings
 
-from evalsvc.catalog.resolve import Resolved, resolve
+from evalsvc.catalog.resolve import ResolvedEvaluator, resolve
 from evalsvc.evaluations.evaluate.accept import lane_of
 from evaluators.base import Sample
 from tests.conftest import Caller
 from tests.evaluators.samples import make_sample
 
 
-def resolved(caller: Caller, name: str) -> Resolved:
+def resolved(caller: Caller, name: str) -> ResolvedEvaluator:
     return resolve(account_id=caller.account.pk, epoch=None, evaluator=name, profile=None)
 
 

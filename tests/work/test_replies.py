@@ -20,7 +20,7 @@ from evalsvc.evaluations.evaluate import replies
 from evalsvc.evaluations.evaluate.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
 from evalsvc.infra.redis import make_client
 from evalsvc.rest.edge import door as doors
-from evalsvc.rest.edge.door import Door, Visit, visiting
+from evalsvc.rest.edge.door import AdmittedRequest, ConcurrencyLimiter, visiting
 from tests.conftest import wait_until
 
 PATIENCE = 30.0
@@ -210,24 +210,24 @@ def test_a_forked_child_has_an_address_of_its_own(request_id: int) -> None:
 
 
 @pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch) -> Door:
+def door(monkeypatch: pytest.MonkeyPatch) -> ConcurrencyLimiter:
     """A door by which nobody has come."""
-    door = Door(most=100)
+    door = ConcurrencyLimiter(most=100)
     monkeypatch.setattr(doors, "door", door)
     monkeypatch.setattr(replies, "door", door)
     monkeypatch.setattr(doors, "LONGEST_TURN_SECONDS", PATIENCE * 10)
     return door
 
 
-def busy(door: Door, n: int) -> list[Visit]:
+def busy(door: ConcurrencyLimiter, n: int) -> list[AdmittedRequest]:
     """Have so many requests at work."""
-    visits = [Visit(lambda: None) for _ in range(n)]
+    visits = [AdmittedRequest(lambda: None) for _ in range(n)]
     for visit in visits:
         door.come(visit)
     return visits
 
 
-def test_who_waits_is_not_at_work_and_who_is_woken_is_at_once(door: Door) -> None:
+def test_who_waits_is_not_at_work_and_who_is_woken_is_at_once(door: ConcurrencyLimiter) -> None:
     waiter, (visit,) = Waiter(ACCOUNT), busy(door, 1)
 
     def wait() -> list[dict[str, Any]]:
@@ -250,7 +250,7 @@ def test_who_waits_is_not_at_work_and_who_is_woken_is_at_once(door: Door) -> Non
 
 
 def test_verdicts_are_handed_out_while_few_are_at_work(
-    door: Door, request_id: int, monkeypatch: pytest.MonkeyPatch
+    door: ConcurrencyLimiter, request_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doors, "LONGEST_PAUSE_SECONDS", PATIENCE * 2)
     one, *_ = busy(door, doors.FEW)
@@ -262,7 +262,7 @@ def test_verdicts_are_handed_out_while_few_are_at_work(
         assert waiter.take(PATIENCE) == [verdict(0)]
 
 
-def test_however_many_are_at_work_a_verdict_comes(door: Door, request_id: int) -> None:
+def test_however_many_are_at_work_a_verdict_comes(door: ConcurrencyLimiter, request_id: int) -> None:
     busy(door, doors.FEW + 5)
     with reply_box().waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(reply_box().address, request_id, [verdict(0)])

@@ -13,7 +13,7 @@ from django.db import connections
 
 from evalsvc.evaluations.evaluate import replies, wait
 from evalsvc.evaluations.evaluate import stored as stored_requests
-from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
+from evalsvc.evaluations.evaluate.waiting_room import WaitSlots
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.infra.cache import BoundedCache
 from tests.conftest import Caller, scores_of, wait_until
@@ -23,9 +23,9 @@ NEVER = 1000.0
 
 
 @pytest.fixture(autouse=True)
-def room(monkeypatch: pytest.MonkeyPatch) -> WaitingRoom:
+def room(monkeypatch: pytest.MonkeyPatch) -> WaitSlots:
     """An empty room of four places."""
-    room = WaitingRoom(4)
+    room = WaitSlots(4)
     monkeypatch.setattr(wait, "room", room)
     return room
 
@@ -62,14 +62,14 @@ def test_a_verdict_is_pushed_to_whoever_asks_for_it(
 ) -> None:
     monkeypatch.setattr(wait, "LOOK_SECONDS", NEVER)
     announced = threading.Event()
-    announce = replies.ReplyBox.announce
+    announce = replies.ReplyDispatcher.announce
 
-    def noted(box: replies.ReplyBox, request_id: int) -> bool:
+    def noted(box: replies.ReplyDispatcher, request_id: int) -> bool:
         done = announce(box, request_id)
         announced.set()
         return done
 
-    monkeypatch.setattr(replies.ReplyBox, "announce", noted)
+    monkeypatch.setattr(replies.ReplyDispatcher, "announce", noted)
     request_id = pending(alice)
     (asked,) = waits(pool, alice, request_id)
     assert announced.wait(60)
@@ -137,14 +137,14 @@ def test_a_look_is_taken_once_for_all_in_its_time(alice: Caller) -> None:
     with contextlib.ExitStack() as stack:
         for request_id, waiter in waiters.items():
             stack.enter_context(box.waiting_for(request_id, waiter))
-        assert sorted(box.due_for_a_look(account, NEVER)) == [11, 12]
-        assert box.due_for_a_look(account, NEVER) == []
-        assert box.due_for_a_look(account + 1, NEVER) == [13]
-        assert sorted(box.due_for_a_look(account, 0)) == [11, 12]
+        assert sorted(box.requests_to_poll(account, NEVER)) == [11, 12]
+        assert box.requests_to_poll(account, NEVER) == []
+        assert box.requests_to_poll(account + 1, NEVER) == [13]
+        assert sorted(box.requests_to_poll(account, 0)) == [11, 12]
 
 
 def test_without_a_place_the_answer_comes_at_once(
-    alice: Caller, charlie: Caller, pool: ThreadPoolExecutor, room: WaitingRoom
+    alice: Caller, charlie: Caller, pool: ThreadPoolExecutor, room: WaitSlots
 ) -> None:
     requests = [pending(alice) for _ in range(5)]
     asked = waits(pool, alice, *requests[:4])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from evalsvc.evaluations.evaluate.wait import places_for
-from evalsvc.evaluations.evaluate.waiting_room import Release, WaitingRoom
+from evalsvc.evaluations.evaluate.waiting_room import Release, WaitSlots
 
 
 @dataclass(eq=False)
@@ -21,14 +21,14 @@ class Someone:
         self.released.append(why)
 
 
-def fill(room: WaitingRoom, account_id: int, n: int) -> list[Someone]:
+def fill(room: WaitSlots, account_id: int, n: int) -> list[Someone]:
     guests = [Someone(account_id) for _ in range(n)]
     assert all(room.admit(guest) for guest in guests)
     return guests
 
 
 def test_an_account_alone_may_have_every_place_and_no_more() -> None:
-    room = WaitingRoom(3)
+    room = WaitSlots(3)
     guests = fill(room, 1, 3)
 
     assert not room.admit(Someone(1))
@@ -36,7 +36,7 @@ def test_an_account_alone_may_have_every_place_and_no_more() -> None:
 
 
 def test_who_asks_first_is_told_what_admission_would_say_and_takes_nothing() -> None:
-    room = WaitingRoom(3)
+    room = WaitSlots(3)
     assert room.has_place_for(1)
     guests = fill(room, 1, 3)
 
@@ -48,7 +48,7 @@ def test_who_asks_first_is_told_what_admission_would_say_and_takes_nothing() -> 
 
 
 def test_a_place_that_is_left_is_there_for_the_next() -> None:
-    room = WaitingRoom(1)
+    room = WaitSlots(1)
     (guest,) = fill(room, 1, 1)
     room.leave(guest)
     room.leave(guest)
@@ -58,7 +58,7 @@ def test_a_place_that_is_left_is_there_for_the_next() -> None:
 
 
 def test_a_stranger_gets_the_place_of_whoever_has_waited_longest() -> None:
-    room = WaitingRoom(4)
+    room = WaitSlots(4)
     guests = fill(room, 1, 4)
 
     assert room.admit(Someone(2))
@@ -68,7 +68,7 @@ def test_a_stranger_gets_the_place_of_whoever_has_waited_longest() -> None:
 
 
 def test_whoever_was_sent_away_takes_no_place_along() -> None:
-    room = WaitingRoom(2)
+    room = WaitSlots(2)
     first, _ = fill(room, 1, 2)
     (stranger,) = fill(room, 2, 1)
     room.leave(first)
@@ -79,7 +79,7 @@ def test_whoever_was_sent_away_takes_no_place_along() -> None:
 
 
 def test_the_one_with_most_places_gives() -> None:
-    room = WaitingRoom(6)
+    room = WaitSlots(6)
     few, many = fill(room, 1, 2), fill(room, 2, 4)
 
     assert room.admit(Someone(3))
@@ -89,14 +89,14 @@ def test_the_one_with_most_places_gives() -> None:
 
 
 def test_more_accounts_than_places_have_one_each_at_most() -> None:
-    room = WaitingRoom(2)
+    room = WaitSlots(2)
     guests = [Someone(account_id) for account_id in range(5)]
 
     assert [room.admit(guest) for guest in guests] == [True, True, False, False, False]
 
 
 def test_a_closed_room_is_empty_and_stays_so() -> None:
-    room = WaitingRoom(2)
+    room = WaitSlots(2)
     (guest,) = fill(room, 1, 1)
     room.close()
     room.close()
@@ -107,11 +107,11 @@ def test_a_closed_room_is_empty_and_stays_so() -> None:
 
 
 def test_a_room_without_places_admits_nobody() -> None:
-    assert not WaitingRoom(0).admit(Someone(1))
+    assert not WaitSlots(0).admit(Someone(1))
 
 
 def test_a_smaller_room_sends_nobody_away() -> None:
-    room = WaitingRoom(3)
+    room = WaitSlots(3)
     guests = fill(room, 1, 3)
     room.resize(1)
     room.leave(guests[0])
@@ -123,7 +123,7 @@ def test_a_smaller_room_sends_nobody_away() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_whoever_keeps_asking_gets_an_equal_share(seed: int) -> None:
     """Accounts of which each wants more than its share end within one place of each other, in whatever order."""
-    rng, room = random.Random(seed), WaitingRoom(12)
+    rng, room = random.Random(seed), WaitSlots(12)
     inside: list[Someone] = []
     for _ in range(600):
         guest = Someone(rng.choice([1, 1, 1, 1, 1, 2, 3]))

@@ -42,7 +42,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Cached:
+class CachedKey:
     """A key row and its account."""
 
     row: KeyRow
@@ -51,7 +51,7 @@ class Cached:
 
 
 MAX_CACHED = 10_000
-_cache: AccountCache[str, Cached] = AccountCache(MAX_CACHED, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
+_cache: AccountCache[str, CachedKey] = AccountCache(MAX_CACHED, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 _word = secrets.token_bytes(32)
 _locks = KeyLocks()
 
@@ -151,7 +151,7 @@ def identify(text: KeyText) -> Caller | None:
         return _identify_anew(text, admission)
 
 
-def _is_held(entry: CacheEntry[Cached], admission: Admission) -> bool:
+def _is_held(entry: CacheEntry[CachedKey], admission: Admission) -> bool:
     return _cache.holds(entry, admission.epoch) and _is_valid(entry.value.row)
 
 
@@ -174,7 +174,7 @@ def _read(text: KeyText, admission: Admission | None) -> Caller | None:
             return None
     account = Account(id=row.account_id, name=row.account_name)
     note_use(row.id)
-    _cache.put(text.public, Cached(row, account, proof_of(text.secret)), admission.epoch)
+    _cache.put(text.public, CachedKey(row, account, proof_of(text.secret)), admission.epoch)
     return Caller(row, account, admission)
 
 

@@ -48,10 +48,12 @@ def refusal_of(caller: Caller) -> Problem:
     wait = seconds_left(caller)
     if caller.admission.n_month > limits_of(caller.key)[1]:
         wait = seconds_left_of_month()
-    return Problem(code="too_many_requests", headers=clamped(rate_limit_headers(caller)) | {"Retry-After": str(wait)})
+    return Problem(
+        code="too_many_requests", headers=with_zero_floor(rate_limit_headers(caller)) | {"Retry-After": str(wait)}
+    )
 
 
-def counted_for(caller: Caller, n: int) -> tuple[Caller, int]:
+def charge_requests(caller: Caller, n: int) -> tuple[Caller, int]:
     """Charge a request as `n`; return its caller and the number allowed. One was already counted with its key."""
     if n > 1:
         caller = replace(caller, admission=count_requests(caller.account.pk, n=n - 1))
@@ -101,7 +103,7 @@ def rate_limit_headers(caller: Caller) -> dict[str, str]:
     }
 
 
-def clamped(headers: dict[str, str]) -> dict[str, str]:
+def with_zero_floor(headers: dict[str, str]) -> dict[str, str]:
     """Write negative remainders as 0."""
     return {name: "0" if value.startswith("-") else value for name, value in headers.items()}
 
@@ -109,5 +111,5 @@ def clamped(headers: dict[str, str]) -> dict[str, str]:
 def add_rate_limit_headers(response: HttpResponseBase, caller: object) -> None:
     """Tell an admitted caller what is left."""
     if isinstance(caller, Caller):
-        for name, value in clamped(rate_limit_headers(caller)).items():
+        for name, value in with_zero_floor(rate_limit_headers(caller)).items():
             response.headers.setdefault(name, value)

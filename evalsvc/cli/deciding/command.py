@@ -15,7 +15,7 @@ from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.commands import write_text
 from evalsvc.cli.looking.follower import follow
-from evalsvc.cli.options import Refused, client_options, report_options
+from evalsvc.cli.options import CommandError, client_options, report_options
 from evalsvc.cli.report import Report
 from evalsvc.client.client import Client
 from evalsvc.client.service.evaluators import build_evaluator_entry
@@ -95,9 +95,9 @@ def decide_gate(
     """
     rules = read_rules(rule_texts, rules_path)
     if not rules:
-        raise Refused('A gate needs a rule: pass --rule "accuracy not_worse_by 0.02", or --rules FILE.')
+        raise CommandError('A gate needs a rule: pass --rule "accuracy not_worse_by 0.02", or --rules FILE.')
     if (candidate is None) == (history is None):
-        raise Refused("A gate decides about a --candidate EXPERIMENT[:CONFIG], or about a --history EVALUATOR.")
+        raise CommandError("A gate decides about a --candidate EXPERIMENT[:CONFIG], or about a --history EVALUATOR.")
     api = client.experiments_api
     texts = {"candidate": candidate, "baseline": baseline}
     sides = {word: name_side(api, text) for word, text in texts.items() if text}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalsvc.cli.options import Refused
+from evalsvc.cli.options import CommandError
 
 KINDS = {"not_worse_by": "not_worse_by", "better_by": "better_by", "at_least": "at_least", "at_most": "at_most"}
 SIGNS = {">=": "at_least", "<=": "at_most"}
@@ -21,11 +21,11 @@ def read_rule_text(text: str) -> dict[str, Any]:
     match = _rule.fullmatch(text.strip())
     kind = (KINDS | SIGNS).get(match["kind"]) if match else None
     if match is None or kind is None:
-        raise Refused(f"{text!r} is no rule: {HOW}.")
+        raise CommandError(f"{text!r} is no rule: {HOW}.")
     try:
         rule: dict[str, Any] = {"metric": match["metric"].strip(), kind: float(match["limit"])}
     except ValueError as exc:
-        raise Refused(f"{text!r}: {match['limit']!r} is no number; {HOW}.") from exc
+        raise CommandError(f"{text!r}: {match['limit']!r} is no number; {HOW}.") from exc
     if match["percent"]:
         rule["quantile"] = float(match["percent"]) / 100
     return rule
@@ -41,8 +41,8 @@ def _read_file(path: Path) -> list[dict[str, Any]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
-        raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
+        raise CommandError(f"{path} cannot be read as JSON: {exc}.") from exc
     rules = document.get("rules") if isinstance(document, dict) else document
     if not isinstance(rules, list) or not all(isinstance(rule, dict | str) for rule in rules):
-        raise Refused(f'{path} should hold a list of rules, such as [{{"metric": "accuracy", "at_least": 0.8}}].')
+        raise CommandError(f'{path} should hold a list of rules, such as [{{"metric": "accuracy", "at_least": 0.8}}].')
     return read_rules(rules)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.evaluating.rows import read_sample_file
-from evalsvc.cli.options import INCOMPLETE, Refused, client_options, read_key_values, report_options
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, read_key_values, report_options
 from evalsvc.cli.report import Report
 from evalsvc.client import Client, SampleResult
 from evalsvc.client.results.verdicts import Verdict
@@ -74,12 +74,12 @@ def _choose_samples(
     given: Mapping[str, object], path: Path | None, evaluators: Sequence[str]
 ) -> list[Mapping[str, object]]:
     if path is not None and given:
-        raise Refused(f"--file brings the samples; leave out {', '.join('--' + name for name in given)}.")
+        raise CommandError(f"--file brings the samples; leave out {', '.join('--' + name for name in given)}.")
     samples: list[Mapping[str, object]] = [given] if path is None else [*read_sample_file(path)]
     if not given and path is None:
-        raise Refused("There is nothing to judge: pass --output and what else is known, or --file.")
+        raise CommandError("There is nothing to judge: pass --output and what else is known, or --file.")
     if not evaluators and any("evaluators" not in sample for sample in samples):
-        raise Refused("Which evaluators? Name one, such as exact-match; docs/evaluators.md has them all.")
+        raise CommandError("Which evaluators? Name one, such as exact-match; docs/evaluators.md has them all.")
     return samples
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalsvc.cli.options import Refused
+from evalsvc.cli.options import CommandError
 
 
 def read_sample_file(path: Path) -> list[dict[str, Any]]:
@@ -17,10 +17,10 @@ def read_sample_file(path: Path) -> list[dict[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as exc:
-        raise Refused(f"{path} cannot be read as UTF-8 text: {exc}.") from exc
+        raise CommandError(f"{path} cannot be read as UTF-8 text: {exc}.") from exc
     rows = _read_csv(text) if path.suffix.lower() == ".csv" else _read_json(text, path)
     if not rows:
-        raise Refused(f"{path} has no rows. It should hold one JSON object a line.")
+        raise CommandError(f"{path} has no rows. It should hold one JSON object a line.")
     return rows
 
 
@@ -40,10 +40,10 @@ def _parse(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as exc:
-        raise Refused(f"{where} is not JSON: {exc}. The file should hold one JSON object a line.") from exc
+        raise CommandError(f"{where} is not JSON: {exc}. The file should hold one JSON object a line.") from exc
 
 
 def _check_object(row: object, where: str) -> dict[str, Any]:
     if not isinstance(row, Mapping):
-        raise Refused(f'{where} is no JSON object. Write one object a line, such as {{"input": "…"}}.')
+        raise CommandError(f'{where} is no JSON object. Write one object a line, such as {{"input": "…"}}.')
     return dict(row)

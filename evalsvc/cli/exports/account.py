@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 import click
 
-from evalsvc.cli.options import Incomplete, Refused, report_options, target_options
+from evalsvc.cli.options import CommandError, Incomplete, report_options, target_options
 from evalsvc.cli.report import Advance, Report
 from evalsvc.client.errors import ClientError
 from evalsvc.client.service.transport import Transport
@@ -51,13 +51,13 @@ def export_account(path: Path, force: bool, target: Transport, report: Report) -
     it; texts are.
     """
     if path.exists() and not force:
-        raise Refused(f"{path} is there already: choose another name, or pass --force.")
+        raise CommandError(f"{path} is there already: choose another name, or pass --force.")
     try:
         with _written(path) as file:
             manifest, counts = _copy(target.download(ADDRESS), file, report)
     except ClientError as exc:
         # Refused before the download began: nothing is truncated, and the service's message is sufficient.
-        raise (Refused(str(exc)) if exc.status in (401, 403) else Incomplete(f"{exc}\n{AGAIN}")) from exc
+        raise (CommandError(str(exc)) if exc.status in (401, 403) else Incomplete(f"{exc}\n{AGAIN}")) from exc
     except OSError as exc:
         raise Incomplete(f"{path} cannot be written: {exc.strerror or exc}. {AGAIN}") from exc
     result = {"file": str(path), "bytes": path.stat().st_size, "manifest": manifest, "counts": counts}
@@ -88,7 +88,7 @@ def _copy(chunks: Iterable[bytes], file: IO[bytes], report: Report) -> tuple[Map
     lines = _split(chunks)
     first = next(lines, b"")
     manifest = _read_manifest(first)
-    checker = _Checked(dict(manifest["tables"]))
+    checker = _ExportChecker(dict(manifest["tables"]))
     checker.digest.update(first)
     file.write(first)
     with report.progress("rows", sum(checker.promised.values())) as advance:
@@ -105,13 +105,15 @@ def _read_manifest(line: bytes) -> Mapping[str, Any]:
         manifest = json.loads(line)
         if isinstance(manifest, dict) and manifest.get("format") == FORMAT:
             if manifest.get("version") != VERSION:
-                raise Refused("The service is of a later version: upgrade evalsvc here, and run the command again.")
+                raise CommandError(
+                    "The service is of a later version: upgrade evalsvc here, and run the command again."
+                )
             return manifest
     raise Incomplete(f"What came is no export of an account. {AGAIN}")
 
 
 @dataclass(slots=True)
-class _Checked:
+class _ExportChecker:
     """What has been received so far, to compare with the manifest and the end record."""
 
     promised: dict[str, int]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evalsvc.cli.options import Refused, client_options, report_options
+from evalsvc.cli.options import CommandError, client_options, report_options
 from evalsvc.cli.places import resolve_experiment
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -24,7 +24,7 @@ from evalsvc.client import Client
 def export_experiment(experiment: str, path: Path, force: bool, report: Report, client: Client) -> None:
     """Write an experiment that has ended, by id or name, with all that its numbers rest on."""
     if path.exists() and not force:
-        raise Refused(f"{path} is there already: choose another name, or pass --force.")
+        raise CommandError(f"{path} is there already: choose another name, or pass --force.")
     record = resolve_experiment(client.experiments_api, experiment)
     client.experiments.bundle(record["id"], path)
     facts = {"experiment_id": record["id"], "file": str(path), "n_bytes": path.stat().st_size}

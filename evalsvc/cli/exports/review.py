@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evalsvc.cli.options import Refused, client_options, report_options
+from evalsvc.cli.options import CommandError, client_options, report_options
 from evalsvc.cli.places import find_review
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -24,11 +24,11 @@ from evalsvc.client import Client
 def export_review(review: str, path: Path, force: bool, report: Report, client: Client) -> None:
     """Write the items of a review, by id or name, with their texts and all answers: no row names a config."""
     if path.exists() and not force:
-        raise Refused(f"{path} is there already: choose another name, or pass --force.")
+        raise CommandError(f"{path} is there already: choose another name, or pass --force.")
     id = find_review(client, review)
     try:
         client.reviews.export(id, path)
     except ValueError as exc:
-        raise Refused(str(exc)) from exc
+        raise CommandError(str(exc)) from exc
     facts = {"review_id": id, "file": str(path), "n_bytes": path.stat().st_size}
     report.finish(facts, [f"Written to {path}. `evalsvc import review {id} {path}` keeps what is answered in it."])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evalsvc.cli.options import Refused, client_options, report_options
+from evalsvc.cli.options import CommandError, client_options, report_options
 from evalsvc.cli.places import find_review
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -26,7 +26,7 @@ def import_review(review: str, path: Path, report: Report, client: Client) -> No
     try:
         counts = client.reviews.import_answers(id, path)
     except ValueError as exc:
-        raise Refused(str(exc)) from exc
+        raise CommandError(str(exc)) from exc
     line = (
         f"{counts['n_kept']} answers kept, {counts['n_repeated']} were there already, "
         f"{counts['n_empty']} rows have none."

@@ -13,7 +13,7 @@ import click
 
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.follower import follow, live_as_json, standing_lines
-from evalsvc.cli.options import Refused, client_options, report_options
+from evalsvc.cli.options import CommandError, client_options, report_options
 from evalsvc.cli.places import resolve_config, resolve_experiment
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -35,7 +35,7 @@ def watch_experiment(experiment: str, once: bool, report: Report, client: Client
     api = client.experiments_api
     experiment_body = resolve_experiment(api, experiment)
     if not experiment_body.get("plan"):
-        raise Refused(
+        raise CommandError(
             f"Experiment {experiment_body['name']!r} has no plan: it is a name that evaluations are filed under."
         )
     live = api.live(experiment_body["id"])[0] if once else None
@@ -94,7 +94,7 @@ def show_report(experiment: str, path: Path | None, kind: str | None, report: Re
     default = "json" if report.as_json else "md"
     format_name = kind or (default if path is None else FORMATS.get(path.suffix.lower()))
     if format_name is None:
-        raise Refused(f"Which format? {path} ends in none of {', '.join(FORMATS)}: pass --format.")
+        raise CommandError(f"Which format? {path} ends in none of {', '.join(FORMATS)}: pass --format.")
     text = fetch_page(client, f"/v1/experiments/{experiment_body['id']}/report", format_name)
     if path is None:
         click.echo(text, nl=not text.endswith("\n"))
@@ -118,4 +118,4 @@ def write_text(path: Path, text: str) -> None:
         beside.replace(path)
     except OSError as exc:
         beside.unlink(missing_ok=True)
-        raise Refused(f"{path} cannot be written: {exc.strerror}.") from exc
+        raise CommandError(f"{path} cannot be written: {exc.strerror}.") from exc

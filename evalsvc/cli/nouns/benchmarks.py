@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.follower import estimate_line
-from evalsvc.cli.options import INCOMPLETE, Refused, client_options, given, read_key_values, report_options
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, given, read_key_values, report_options
 from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.command import choose_evaluators, read_plan, run_to_end
@@ -114,7 +114,7 @@ def benchmarks_run(
     """
     targets = read_targets([target])
     if len(targets) != 1:
-        raise Refused(f"A benchmark is asked of one config, and {target} holds {len(targets)}.")
+        raise CommandError(f"A benchmark is asked of one config, and {target} holds {len(targets)}.")
     id = _find(client, benchmark)
     surroundings = read_key_values(environment, "--environment") or None
     settings = given(model=model, task_version=task_version, environment=surroundings, allow_drift=allow_drift or None)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.nouns.rankings import comparison_line, follow_ranking, ranking_lines
-from evalsvc.cli.options import INCOMPLETE, Refused, client_options, given, report_options
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, given, report_options
 from evalsvc.cli.places import find_review, resolve_experiment, resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -65,7 +65,7 @@ def comparisons_create(
     """
     ways = given(metric=metric, evaluator=evaluator, connection=connection, review=review)
     if len(ways) != 1:
-        raise Refused(NO_JUDGE)
+        raise CommandError(NO_JUDGE)
     judge: dict[str, object] = given(metric=metric, connection=connection, criteria=criteria, model=model)
     judge |= given(tie_width=tie_width) | (build_evaluator_entry(evaluator) if evaluator else {})
     judge |= {"review_id": find_review(client, review)} if review else {}

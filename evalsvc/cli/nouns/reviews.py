@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.nouns.answers import link_line, review_line, review_lines
-from evalsvc.cli.options import Refused, client_options, given, read_key_values, report_options
+from evalsvc.cli.options import CommandError, client_options, given, read_key_values, report_options
 from evalsvc.cli.places import find_review, resolve_experiment
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -63,7 +63,7 @@ def reviews_create(
     """Draw items and make a review NAME of them. What it asks, and which items it has, never change."""
     ways = given(outputs=outputs, pairs=pairs, evaluations=evaluations or None, spans=spans or None)
     if len(ways) != 1:
-        raise Refused(NO_ITEMS)
+        raise CommandError(NO_ITEMS)
     ((kind, selection),) = ways.items()
     items = _of_experiment(client, selection, configs) if kind in ("outputs", "pairs") else _by_filters(kind, selection)
     sample = given(method=method, n=n, metric=metric, threshold=threshold)

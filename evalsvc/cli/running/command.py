@@ -11,7 +11,7 @@ import click
 
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.follower import follow, live_as_json, standing_lines
-from evalsvc.cli.options import INCOMPLETE, Refused, client_options, given, read_key_values, report_options
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, given, read_key_values, report_options
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import Data, read_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
@@ -110,7 +110,7 @@ def read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
     """Read `--metric NAME=MODULE:FUNCTION` as often as it was given."""
     pairs = [text.partition("=") for text in texts]
     if wrong := [text for text, (name, sign, place) in zip(texts, pairs, strict=True) if not (name and sign and place)]:
-        raise Refused(f"--metric takes NAME=MODULE:FUNCTION, not {wrong[0]!r}.")
+        raise CommandError(f"--metric takes NAME=MODULE:FUNCTION, not {wrong[0]!r}.")
     objects = {name: load_object(place) for name, _, place in pairs}
     return {
         name: scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer) for name, scorer in objects.items()
@@ -132,7 +132,7 @@ def read_plan(path: Path | None) -> dict[str, Any]:
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
-        raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
+        raise CommandError(f"{path} cannot be read as JSON: {exc}.") from exc
     if not isinstance(plan, dict):
-        raise Refused(f'{path} should hold one JSON object, such as {{"seed": 7}}.')
+        raise CommandError(f'{path} should hold one JSON object, such as {{"seed": 7}}.')
     return plan

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsvc.cli.evaluating.rows import read_sample_file
-from evalsvc.cli.options import Refused
+from evalsvc.cli.options import CommandError
 from evalsvc.client.experiment.examples import build_json_lines
 from evalsvc.client.service.bodies import DatasetReference
 from evalsvc.client.service.experiments_api import ExperimentsApi
@@ -51,7 +51,7 @@ def read_data(text: str, *, name: str | None, input_field: str | None, expected_
         return Data(None, name or path.stem, examples)
     id, _, version = text.partition("@")
     if not id or path.suffix in (".jsonl", ".json", ".csv") or (version and not version.isdigit()):
-        raise Refused(f"There is no file {text}, and it is no dataset: write a file, ID, or ID@VERSION.")
+        raise CommandError(f"There is no file {text}, and it is no dataset: write a file, ID, or ID@VERSION.")
     reference: DatasetReference = {"dataset_id": id}
     if version:
         reference["dataset_version"] = int(version)
@@ -63,6 +63,6 @@ def _read_examples(path: Path, input_field: str | None, expected_field: str | No
     rows = read_sample_file(path)
     for option, field in (("--input", input_field), ("--expected", expected_field)):
         if field is not None and not any(field in row for row in rows):
-            raise Refused(f"{path} has no field {field!r}, which {option} names. It has: {', '.join(rows[0])}.")
+            raise CommandError(f"{path} has no field {field!r}, which {option} names. It has: {', '.join(rows[0])}.")
     names = {field: name for field, name in ((input_field, "input"), (expected_field, "expected")) if field}
     return [{names.get(name, name): value for name, value in row.items()} for row in rows]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsvc.cli.options import Refused
+from evalsvc.cli.options import CommandError
 from evalsvc.client.pipeline.runnables import name_of, read_components
 
 
@@ -33,7 +33,9 @@ def read_targets(texts: Sequence[str]) -> list[Target]:
     targets = [target for text in texts for target in _read_target(text)]
     names = [target.name for target in targets]
     if doubled := sorted({name for name in names if name and names.count(name) > 1}):
-        raise Refused(f"Two configs are named {doubled[0]!r}: write NAME={texts[-1].rpartition('=')[2]} to name one.")
+        raise CommandError(
+            f"Two configs are named {doubled[0]!r}: write NAME={texts[-1].rpartition('=')[2]} to name one."
+        )
     return targets
 
 
@@ -53,10 +55,10 @@ def _read_configs(path: Path, name: str) -> list[Target]:
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
-        raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
+        raise CommandError(f"{path} cannot be read as JSON: {exc}.") from exc
     configs = content if isinstance(content, list) else [content]
     if not all(isinstance(config, dict) and "kind" in config for config in configs):
-        raise Refused(f'{path} holds no config. One is {{"kind": "http", "parameters": {{"url": "https://…"}}}}.')
+        raise CommandError(f'{path} holds no config. One is {{"kind": "http", "parameters": {{"url": "https://…"}}}}.')
     if len(configs) == 1 and "search" not in configs[0]:
         configs = [{"name": path.stem, **configs[0], **({"name": name} if name else {})}]
     return [Target(config) for config in configs]
@@ -66,20 +68,24 @@ def load_object(text: str) -> Any:
     """Return what `module:name` names; modules of the current folder come first."""
     module_name, colon, path = text.partition(":")
     if not (module_name and colon and path):
-        raise Refused(f"{text!r} names nothing to run: write module:function, such as app:answer, or a .json file.")
+        raise CommandError(
+            f"{text!r} names nothing to run: write module:function, such as app:answer, or a .json file."
+        )
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         target: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as exc:
         if exc.name is None or not module_name.startswith(exc.name):
-            raise Refused(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
-        raise Refused(f"There is no module {module_name!r} here. Run this in the folder that has it.") from exc
+            raise CommandError(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
+        raise CommandError(f"There is no module {module_name!r} here. Run this in the folder that has it.") from exc
     except Exception as exc:
-        raise Refused(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
+        raise CommandError(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
     for part in path.split("."):
         if not hasattr(target, part):
-            raise Refused(f"{module_name} has no {path!r}. It has: {', '.join(_public_names(target)) or 'nothing'}.")
+            raise CommandError(
+                f"{module_name} has no {path!r}. It has: {', '.join(_public_names(target)) or 'nothing'}."
+            )
         target = getattr(target, part)
     return target
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsvc.client.service.result_batches import Sent, send_rows
+from evalsvc.client.service.result_batches import SendResult, send_rows
 from evalsvc.client.service.transport import Param, Transport
 from evalsvc.client.showing.records import Listing, ServiceObject, id_of
 from evalsvc.client.values import to_json, to_json_object
@@ -80,7 +80,7 @@ class EvaluationsApi:
             if answer["done"]:
                 return n_deleted
 
-    def import_results(self, rows: Iterable[Mapping[str, object]]) -> Sent:
+    def import_results(self, rows: Iterable[Mapping[str, object]]) -> SendResult:
         """Store scores computed elsewhere, with their samples; each row has an `evaluator_id` and a `score_raw`.
 
         A row with a `log_id` is stored once, no matter how often it is sent. The result has the outcome of each row.

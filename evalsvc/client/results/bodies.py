@@ -51,12 +51,12 @@ class MetricBody(TypedDict, total=False):
     raw: Mapping[str, object]
 
 
-class _Named(TypedDict):
+class _NamedBody(TypedDict):
     id: str
     name: str
 
 
-class StandingBody(_Named, total=False):
+class StandingBody(_NamedBody, total=False):
     """The status of one config, in a status response."""
 
     state: str
@@ -71,7 +71,7 @@ class StandingBody(_Named, total=False):
     versus_leader: Mapping[str, object] | None
 
 
-class LiveExperimentBody(_Named, total=False):
+class LiveExperimentBody(_NamedBody, total=False):
     """The experiment, in a status response."""
 
     state: str

@@ -18,20 +18,22 @@ JsonRow = Mapping[str, object]
 
 
 @dataclass(slots=True)
-class Sent:
+class SendResult:
     """What became of rows, by the caller's own row: the id of the evaluation that there is, or why it was refused."""
 
     kept: list[tuple[JsonRow, str]] = field(default_factory=list)
     refused: list[tuple[JsonRow, str]] = field(default_factory=list)
 
 
-def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[int], None] = lambda n: None) -> Sent:
+def send_rows(
+    target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[int], None] = lambda n: None
+) -> SendResult:
     """Send rows in their order, and return the outcome of each.
 
     A row with a `log_id` that was stored before is not stored again: the result has the existing evaluation. Raises
     ClientError if the service cannot be reached or rejects the key.
     """
-    result = Sent()
+    result = SendResult()
     for portion in _portions(rows):
         answer = target.call("POST", ADDRESS, content=_body(portion), headers={"Content-Type": "application/json"})
         body = answer.json()

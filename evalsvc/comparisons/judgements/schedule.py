@@ -21,7 +21,7 @@ def pairs_of_design(design: str, configs: Sequence[int]) -> list[Pair]:
     return list(itertools.combinations(configs, 2))
 
 
-class Spread:
+class PairSchedule:
     """Choose the examples to judge for each pair: one seeded order, started at a different position by each pair.
 
     `answered` maps each config to the positions where it has an output or a recorded failure.

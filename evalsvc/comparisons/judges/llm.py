@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings as django_settings
 
 from evalsvc.comparisons.models import Judgement, OutputComparison
-from evalsvc.evaluations.verdicts import Stalled, Verdict, judge_sample, refused
+from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, judge_sample, validation_error
 from evalsvc.experiments.definition.fields.mapper import map_sample
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.runner.score import JUDGE_WAIT_SECONDS, judge_cost
@@ -32,7 +32,7 @@ def judged_rows(comparison: OutputComparison, rows: Sequence[Judgement]) -> list
     return [
         outcome(row.pk, verdict)
         for row, verdict in zip(rows, verdicts, strict=True)
-        if not isinstance(verdict, Stalled)
+        if not isinstance(verdict, ServiceUnavailable)
     ]
 
 
@@ -63,9 +63,9 @@ async def _one(comparison: OutputComparison, sample: Sample | None) -> Verdict:
     judge = comparison.judge
     evaluator = find_evaluator(judge["runs"])
     if sample is None:
-        return refused("no_output", "One of the two outputs has been deleted.")
+        return validation_error("no_output", "One of the two outputs has been deleted.")
     if evaluator is None:
-        return refused("evaluator_failed", f"Evaluator {judge['runs']!r} is not installed on this worker.")
+        return validation_error("evaluator_failed", f"Evaluator {judge['runs']!r} is not installed on this worker.")
     gateway = gateway_for(
         comparison.account_id,
         deadline_seconds=django_settings.JUDGE_DEADLINE_SECONDS,

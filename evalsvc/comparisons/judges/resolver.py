@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.comparisons.judges.people import PEOPLE, resolve_review
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
@@ -64,7 +64,7 @@ def wanted_again(judge: Mapping[str, Any]) -> dict[str, Any]:
     return {"connection": judge["connection"]} | {name: value for name, value in settings.items() if value is not None}
 
 
-def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str | None) -> Resolved:
+def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str | None) -> ResolvedEvaluator:
     try:
         return resolve(account_id=account.pk, epoch=epoch, evaluator=evaluator, profile=criteria)
     except UnresolvedEvaluator as exc:
@@ -106,7 +106,7 @@ def _of_evaluator(
     account: Account,
     epoch: str | None,
     plan: ExperimentPlan,
-    run: Resolved,
+    run: ResolvedEvaluator,
     wanted: Mapping[str, Any],
     actor: str,
 ) -> tuple[dict[str, Any], bool]:
@@ -142,7 +142,7 @@ def _of_connection(account: Account, epoch: str | None, wanted: Mapping[str, Any
 
 
 def _of_pairs(
-    account: Account, run: Resolved, settings: dict[str, Any], wanted: Mapping[str, Any], *, named: bool = True
+    account: Account, run: ResolvedEvaluator, settings: dict[str, Any], wanted: Mapping[str, Any], *, named: bool = True
 ) -> dict[str, Any]:
     if wanted.get("tie_width") is not None:
         raise Invalid(FieldError("/judge/tie_width", "This judge says itself when neither output is better."))

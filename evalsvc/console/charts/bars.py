@@ -29,7 +29,7 @@ class ChartBar:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranged:
+class IntervalBar:
     """A named value with its interval, drawn in a list of its like."""
 
     name: str
@@ -102,7 +102,7 @@ def histogram_of_counts(title: str, counts: Sequence[int], low: float, high: flo
     return bars(title, "How many", columns, says=says, end=number_text(high, 3))
 
 
-def ranges(title: str, label: str, found: Sequence[Ranged], *, zero: bool = False, says: str = "",
+def ranges(title: str, label: str, found: Sequence[IntervalBar], *, zero: bool = False, says: str = "",
            low: float | None = None, high: float | None = None) -> SafeString:  # fmt: skip
     """Return intervals one below the other on one scale, each under its name."""
     ends = [end for bar in found for end in (bar.value, bar.lower, bar.upper)]
@@ -129,7 +129,7 @@ def _scale(x: PlacedAxis, height: float, zero: bool) -> Iterator[SafeString]:
         )
 
 
-def _ranged(x: PlacedAxis, i: int, one: Ranged) -> Iterator[SafeString]:
+def _ranged(x: PlacedAxis, i: int, one: IntervalBar) -> Iterator[SafeString]:
     y = i * ROW + 24
     yield element("text", f"{one.name}{'' if one.n is None else f'  n = {one.n}'}", class_="note", x="0", y=y - 9)
     if one.value is None:
@@ -143,7 +143,7 @@ def _ranged(x: PlacedAxis, i: int, one: Ranged) -> Iterator[SafeString]:
     yield element("g", marker(0, percent(x.share(one.value)), f"{y:g}", tooltip), class_=f"dots {series_class(0)}")
 
 
-def _said(one: Ranged) -> str:
+def _said(one: IntervalBar) -> str:
     if one.lower is None and one.upper is None:
         return "no interval"
     return f"[{number_text(one.lower)}, {number_text(one.upper)}]"

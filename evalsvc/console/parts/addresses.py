@@ -34,7 +34,7 @@ def choice(request: HttpRequest, name: str, allowed: tuple[str, ...], default: s
     return value if value in allowed else default
 
 
-def whole_choice(request: HttpRequest, name: str, default: int, *, low: int = 1, high: int = 1_000_000) -> int:
+def int_param(request: HttpRequest, name: str, default: int, *, low: int = 1, high: int = 1_000_000) -> int:
     """Return a whole number of the address within its limits; the default for anything else."""
     text = request.GET.get(name, "")
     return min(high, max(low, int(text))) if text.isdecimal() and len(text) < 10 else default
@@ -52,7 +52,7 @@ def with_zone(text: str) -> str:
     return text if moment.tzinfo else moment.replace(tzinfo=UTC).isoformat()
 
 
-def moment_choice(request: HttpRequest, name: str) -> tuple[datetime | None, str]:
+def datetime_param(request: HttpRequest, name: str) -> tuple[datetime | None, str]:
     """Return a time of the address, and what is wrong with it."""
     text = request.GET.get(name, "").strip()
     if not text:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from evalsvc.rest.bodies.names import unseen_in
+from evalsvc.rest.bodies.names import first_invisible_char
 
 KEY = "EVALSVC_API_KEY"
 
@@ -38,7 +38,7 @@ def shell_word(text: str) -> str:
     A terminal obeys the control characters that are pasted into it, inside quotes too: one ends the line, and what
     follows is a command. Others turn around what one sees. They become escapes, which bash and zsh read.
     """
-    if unseen_in(text) is None:
+    if first_invisible_char(text) is None:
         return shlex.quote(text)
     return "$'" + "".join(_escaped(char) for char in text) + "'"
 
@@ -46,13 +46,13 @@ def shell_word(text: str) -> str:
 def _escaped(char: str) -> str:
     if char in "\\'":
         return f"\\{char}"
-    return char if unseen_in(char) is None else f"\\U{ord(char):08x}"
+    return char if first_invisible_char(char) is None else f"\\U{ord(char):08x}"
 
 
 def json_word(body: object) -> str:
     """Return a JSON document as one word of a shell, likewise; its own escapes do it."""
     text = json.dumps(body, ensure_ascii=False)
-    return shlex.quote("".join(char if unseen_in(char) is None else json.dumps(char)[1:-1] for char in text))
+    return shlex.quote("".join(char if first_invisible_char(char) is None else json.dumps(char)[1:-1] for char in text))
 
 
 def base_address(request: HttpRequest) -> str:

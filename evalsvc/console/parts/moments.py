@@ -13,7 +13,7 @@ WEEK = 7 * 86400
 DIVISORS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
-def moment_markup(at: datetime | None, now: datetime) -> SafeString:
+def time_tag(at: datetime | None, now: datetime) -> SafeString:
     """Return a time in both ways; a dash where there is none."""
     if at is None:
         return element("span", "—", class_="quiet")

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from evalsvc.console.parts.addresses import address_with, whole_choice
+from evalsvc.console.parts.addresses import address_with, int_param
 
 RowT = TypeVar("RowT", bound=Model)
 
@@ -91,7 +91,7 @@ def _next_order(order: TableOrder, key: str) -> str:
 
 def page_number(request: HttpRequest) -> int:
     """Return which page of a list the address names, counted from 1."""
-    return whole_choice(request, "page", 1)
+    return int_param(request, "page", 1)
 
 
 def numbered_page(request: HttpRequest, rows: QuerySet[RowT], size: int) -> tuple[list[RowT], dict[str, str]]:

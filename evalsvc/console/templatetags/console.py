@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall, as_curl, as_python
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import PageTable, heads_of, pages_of
 
@@ -31,7 +31,7 @@ def number_tag(shown: Number | None) -> SafeString:
 @register.simple_tag(name="moment")
 def moment_tag(at: datetime | None) -> SafeString:
     """Show a time: how long ago, and when exactly, with its zone."""
-    return moment_markup(at, timezone.now())
+    return time_tag(at, timezone.now())
 
 
 @register.simple_tag(takes_context=True, name="address")

@@ -37,7 +37,7 @@ class Budget:
             raise refuse(f"The archive unpacks to more than {self.n_bytes} bytes.")
 
 
-class Unpacked(io.RawIOBase):
+class UnpackedFile(io.RawIOBase):
     """A file of an archive, unpacked as it is read."""
 
     def __init__(self, member: Any, budget: Budget) -> None:
@@ -81,7 +81,7 @@ class Archive:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise refuse(f"{name[:100]!r} is compressed in another way than deflate.")
         try:
-            return io.BufferedReader(Unpacked(self.archive.open(member), self.budget))
+            return io.BufferedReader(UnpackedFile(self.archive.open(member), self.budget))
         except BROKEN as exc:
             raise refuse(f"The archive is broken: {exc}.") from None
 

@@ -7,7 +7,7 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from evalsvc.accounts.access.throttling import counted_for
+from evalsvc.accounts.access.throttling import charge_requests
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api import openapi
 from evalsvc.evaluations.bulk.use_case import AskedBatch, Batch
@@ -37,7 +37,7 @@ class EvaluateBatchView(AccountView):
         batch = read_batch(body, request.META.get("CONTENT_TYPE", ""))
         claim = self._claim_rows(request)
         n_kept = claim.n_kept(len(batch.samples)) if claim else 0
-        caller, n_allowed = counted_for(self.caller, len(batch.samples) - n_kept)
+        caller, n_allowed = charge_requests(self.caller, len(batch.samples) - n_kept)
         request.user = caller  # type: ignore[assignment]  # the headers of the answer tell what is left
         batch_request = AskedBatch(
             sent=batch,

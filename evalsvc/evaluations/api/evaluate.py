@@ -12,7 +12,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api import openapi
 from evalsvc.evaluations.evaluate import wait
 from evalsvc.evaluations.evaluate.answers import answer_stored
-from evalsvc.evaluations.evaluate.use_case import Asked, answer_again, evaluate
+from evalsvc.evaluations.evaluate.use_case import EvaluateRequest, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.evaluations.wire.request import fingerprint, read_call
@@ -36,7 +36,9 @@ class EvaluateView(AccountView):
         """
         body = read_body(request)
         prefer = read_prefer(request.META.get("HTTP_PREFER", ""))
-        evaluate_request = Asked(read_call(body), fingerprint(self.account.pk, body), prefer, retries_of(request))
+        evaluate_request = EvaluateRequest(
+            read_call(body), fingerprint(self.account.pk, body), prefer, retries_of(request)
+        )
         answer = evaluate(self.caller, evaluate_request, claim=self.claim, enqueue=enqueue_lane)
         # It is settled: with this answer, or with the work that is still pending.
         self.claim = None

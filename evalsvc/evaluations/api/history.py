@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve, resolve_evaluator
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve, resolve_evaluator
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.lineage import origins_of
 from evalsvc.evaluations.history.read import history_summary, list_history, profiles_with_scores, thresholds_of
@@ -20,7 +20,7 @@ from evalsvc.evaluations.history.selection import read_asked
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import history_shapes, shapes
-from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
+from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalOptions, read_query
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import KeyWarning, answers_with
@@ -109,7 +109,7 @@ class HistoryView(AccountView):
         point_rows = points_out(self.account.pk, points, lines)
         return Response(history_shapes.History(**answer, points=point_rows, next_cursor=cursor))
 
-    def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalAsk) -> dict[str, Any]:
+    def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalOptions) -> dict[str, Any]:
         """Return hints for an empty history: other profiles with scores, and a similar app name for an unknown app."""
         profiles = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
         answer: dict[str, Any] = {"other_profiles": [name for name in profiles if name != profile_name]}
@@ -121,7 +121,7 @@ class HistoryView(AccountView):
             answer["warnings"] = [KeyWarning(**warning, did_you_mean=nearest(name, names))]
         return answer
 
-    def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Resolved | None]:
+    def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, ResolvedEvaluator | None]:
         """Return the names of the history and the resolved evaluator, which is None for scores from outside the
         service.
         """

@@ -13,12 +13,12 @@ from django.db import DatabaseError, connections
 from django.utils import timezone
 
 from evalsvc.evaluations.bulk.planner import ask_key
-from evalsvc.evaluations.bulk.rows import BatchRow, Planned
+from evalsvc.evaluations.bulk.rows import BatchRow, PlannedRow
 from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import accept
 from evalsvc.evaluations.evaluate.captures import (
     Capture,
-    Captured,
+    CaptureResult,
     capture_alone,
     capture_together,
     is_undone,
@@ -180,12 +180,12 @@ class Keeper:
             found[index] = [read[pair] if pair else None for pair in some]
 
 
-def _of(row: BatchRow) -> Planned:
+def _of(row: BatchRow) -> PlannedRow:
     assert row.planned is not None  # noqa: S101  only planned samples are kept
     return row.planned
 
 
-def history_pairs(planned: Planned) -> list[Pair | None]:
+def history_pairs(planned: PlannedRow) -> list[Pair | None]:
     """Return the histories that a sample's answer needs, one for each evaluator."""
     wants = planned.accepted.call.interval.strategy != "none"
     return [
@@ -200,21 +200,21 @@ def _choose_entries(row: BatchRow, *, keep_always: bool, tells_pending: bool) ->
     plan.kept = accept.entries_to_store(plan.accepted, keep_always=keep_always)
 
 
-def _written(captures: Sequence[Capture]) -> list[Captured]:
+def _written(captures: Sequence[Capture]) -> list[CaptureResult]:
     """Write captures in one statement. Only a single capture waits for a lock that another transaction has."""
     if len(captures) == 1:
         return [capture_alone(captures[0])]
     return capture_together(captures) if captures else []
 
 
-def _take_ids(planned: Planned, captured: Captured) -> None:
+def _take_ids(planned: PlannedRow, captured: CaptureResult) -> None:
     planned.accepted.request_id, planned.accepted.created_at = captured.request_id, captured.created_at
     for entry, evaluation_id in zip(planned.kept, captured.evaluation_ids, strict=True):
         entry.evaluation_id = evaluation_id
 
 
 def _add_intervals(
-    planned: Planned,
+    planned: PlannedRow,
     histories: Sequence[HistorySnapshot | None],
     known: dict[tuple[Pair, str, str], dict[str, Any] | None],
 ) -> None:

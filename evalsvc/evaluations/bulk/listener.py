@@ -14,7 +14,7 @@ LOOK_SECONDS = 2.0
 REQUEST = "request_id"
 
 
-class SampleEar(Waiter):
+class SampleListener(Waiter):
     """Hears of one request, for a batch that waits for many."""
 
     def __init__(self, request_id: int, batch: Waiter) -> None:
@@ -50,7 +50,7 @@ class BatchPlace:
         """Hear of a request from now on; return where its verdicts are to be sent."""
         if not self.take():
             return None
-        self._ears.enter_context(reply_box().waiting_for(request_id, SampleEar(request_id, self._waiter)))
+        self._ears.enter_context(reply_box().waiting_for(request_id, SampleListener(request_id, self._waiter)))
         return reply_box().address
 
     def arrived(self) -> list[dict[str, Any]]:

@@ -6,14 +6,14 @@ import time
 import uuid
 from dataclasses import dataclass, field
 
-from evalsvc.evaluations.bulk.rows import BatchRow, Planned
+from evalsvc.evaluations.bulk.rows import BatchRow, PlannedRow
 from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import accept
-from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
-from evalsvc.evaluations.evaluate.use_case import Asked
+from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation
+from evalsvc.evaluations.evaluate.use_case import EvaluateRequest
 from evalsvc.evaluations.history.alongside import PlannedRun
 from evalsvc.evaluations.history.scope import Window
-from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evalsvc.evaluations.wire.interval_request import IntervalOptions
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall, fingerprint, read_call
 from evalsvc.projects.services import Placement
@@ -24,9 +24,9 @@ INLINE_SECONDS = 10.0
 Place = tuple[str | None, int | None, uuid.UUID | None, str | None]
 
 
-def ask_key(ask: IntervalAsk) -> str:
+def ask_key(ask: IntervalOptions) -> str:
     """Return what is the same for two wishes for the same interval."""
-    if ask == IntervalAsk(ask.strategy):
+    if ask == IntervalOptions(ask.strategy):
         return ask.strategy
     return dump_jsonb([ask.strategy, ask.to_json()])
 
@@ -47,15 +47,19 @@ class Planner:
 
     def plan(self, row: BatchRow, body: bytes) -> None:
         """Read a sample, resolve its evaluators and score what is inline; raise a Problem for what cannot be read."""
-        evaluate_request = Asked(read_call(body), fingerprint(self.account_id, body), self.prefer, self.is_retry)
+        evaluate_request = EvaluateRequest(
+            read_call(body), fingerprint(self.account_id, body), self.prefer, self.is_retry
+        )
         row.n_bytes = len(body)
         entries = accept.plan_evaluations(account_id=self.account_id, epoch=self.epoch, call=evaluate_request.call)
         accept.refuse_unrunnable(self.account_id, self.epoch, entries)
-        call = accept.named(evaluate_request.call)
+        call = accept.with_log_id(evaluate_request.call)
         side, window = self._beside(call, entries)
         placement = self._place(call)
         self._score(call, entries)
-        row.planned = Planned(evaluate_request, Accepted(self.account_id, call, placement, entries), side, window)
+        row.planned = PlannedRow(
+            evaluate_request, AcceptedCall(self.account_id, call, placement, entries), side, window
+        )
 
     def _score(self, call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
         began = time.monotonic()
@@ -71,7 +75,7 @@ class Planner:
             return None, None
         key = ask_key(call.interval), call.experiment_id, call.config
         if key not in self._sides:
-            self._sides[key] = accept.beside(self.account_id, call, entries)
+            self._sides[key] = accept.resolve_history_window(self.account_id, call, entries)
         return self._sides[key]
 
     def _place(self, call: EvaluateCall) -> Placement:

@@ -11,14 +11,14 @@ from evalsvc.evaluations.evaluate.answers import (
     kept_of_accepted,
     kept_of_stored,
 )
-from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
+from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import StoredRequest
-from evalsvc.evaluations.evaluate.use_case import Asked
+from evalsvc.evaluations.evaluate.use_case import EvaluateRequest
 from evalsvc.evaluations.history.alongside import PlannedRun
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.rest.answering.answers import JSON, WrittenAnswer
-from evalsvc.rest.idempotent_rows import KeptRow
+from evalsvc.rest.idempotent_rows import IdempotentResult
 from evalsvc.rest.problems import NotFound, Problem
 
 ACCEPTED = 202
@@ -27,11 +27,11 @@ NO_PREFERENCE = Prefer(0, False, "")
 
 
 @dataclass(slots=True)
-class Planned:
+class PlannedRow:
     """A sample that was read, planned and scored as far as that is done here."""
 
-    asked: Asked
-    accepted: Accepted
+    asked: EvaluateRequest
+    accepted: AcceptedCall
     side: PlannedRun | None
     window: Window | None
     kept: list[PlannedEvaluation] = field(default_factory=list)
@@ -43,7 +43,7 @@ class BatchRow:
 
     index: int
     n_bytes: int = 0
-    planned: Planned | None = None
+    planned: PlannedRow | None = None
     earlier_id: int | None = None
     """The request of before that answers this sample."""
     stored: StoredRequest | None = None
@@ -104,19 +104,19 @@ class BatchRow:
             answer = answer_accepted(self.planned.accepted, self.planned.asked.prefer, age_seconds=age_seconds)
             self.answer = replace(answer, status=ACCEPTED)
 
-    def to_keep(self) -> KeptRow:
+    def to_keep(self) -> IdempotentResult:
         """Return what a repeated request is answered from."""
         if self.answer is None:
-            return KeptRow(None, None, self.request_id)
+            return IdempotentResult(None, None, self.request_id)
         if self.stored is not None:
             stored_answer = kept_of_stored(self.stored, self.answer)
-            return KeptRow(stored_answer.status, stored_answer.body, self.request_id).without_long_body()
+            return IdempotentResult(stored_answer.status, stored_answer.body, self.request_id).without_long_body()
         assert self.planned is not None  # noqa: S101  it has answered
         accepted_call = self.planned.accepted
-        row = KeptRow(self.answer.status, kept_of_accepted(accepted_call, self.answer).body, self.request_id)
+        row = IdempotentResult(self.answer.status, kept_of_accepted(accepted_call, self.answer).body, self.request_id)
         return row.without_long_body() if accepted_call.call.capture == "all" else row
 
-    def take_kept(self, kept: KeptRow) -> None:
+    def take_kept(self, kept: IdempotentResult) -> None:
         """Be answered as before, or by the request that the sample became."""
         if kept.body is None or kept.status is None:
             self.earlier_id = kept.resource_id

@@ -14,12 +14,12 @@ from django.conf import settings
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import refuses_unrunnable
 from evalsvc.catalog.inline import resolve_inline
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
-from evalsvc.catalog.runnable import WEBHOOK, Means, means_of
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
+from evalsvc.catalog.runnable import WEBHOOK, AvailableJudges, means_of
 from evalsvc.evaluations.database.uuids import new_uuid
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.inline_turns import turns
-from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation, evaluation_row, is_kept, request_row
+from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation, evaluation_row, is_kept, request_row
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import PlannedRun, UnknownConfig, find_side
 from evalsvc.evaluations.history.cache import HistorySnapshot
@@ -27,10 +27,10 @@ from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.verdicts import (
     PENDING,
-    refused,
     score_sample,
-    told_verdict,
-    unfit,
+    validate_inputs,
+    validation_error,
+    verdict_from_message,
 )
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.request import EvaluateCall, EvaluatorRequest
@@ -71,7 +71,7 @@ def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[Pl
         find_side(account_id=account_id, experiment_id=call.experiment_id, config=call.config)
     except UnknownConfig as exc:
         for entry in entries:
-            entry.verdict, entry.lane = refused("unknown_config", str(exc)), None
+            entry.verdict, entry.lane = validation_error("unknown_config", str(exc)), None
 
 
 def _plan_one(
@@ -80,13 +80,13 @@ def _plan_one(
     try:
         resolved = _resolved(account_id, epoch, wanted)
     except UnresolvedEvaluator as exc:
-        return PlannedEvaluation(position, wanted, None, refused(exc.code, exc.message))
-    if verdict := unfit(resolved.family, resolved.evaluator_id, resolved.settings, sample):
+        return PlannedEvaluation(position, wanted, None, validation_error(exc.code, exc.message))
+    if verdict := validate_inputs(resolved.family, resolved.evaluator_id, resolved.settings, sample):
         return PlannedEvaluation(position, wanted, resolved, verdict)
     return PlannedEvaluation(position, wanted, resolved, PENDING, lane_of(resolved, sample))
 
 
-def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> Resolved:
+def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> ResolvedEvaluator:
     name, inline = wanted.evaluator, wanted.inline_profile
     if inline is not None:
         return resolve_inline(account_id=account_id, epoch=epoch, evaluator=name, settings=inline)
@@ -108,7 +108,7 @@ def refuse_unrunnable(account_id: int, epoch: str | None, entries: Sequence[Plan
         raise Invalid(*errors, code="unrunnable")
 
 
-def _why_unrunnable(entry: PlannedEvaluation, means: Means) -> str | None:
+def _why_unrunnable(entry: PlannedEvaluation, means: AvailableJudges) -> str | None:
     if entry.resolved is None:
         return entry.verdict.error_message
     if means.of(entry.resolved.family):
@@ -117,7 +117,7 @@ def _why_unrunnable(entry: PlannedEvaluation, means: Means) -> str | None:
     return f"Evaluator {entry.resolved.evaluator_id!r} needs {whom}, and the account has none."
 
 
-def lane_of(resolved: Resolved, sample: Sample) -> str:
+def lane_of(resolved: ResolvedEvaluator, sample: Sample) -> str:
     """Return the lane to run in. Long texts go to a worker: threads of the web process share one interpreter."""
     lane = resolved.family.lane_of(resolved.settings)
     if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or sample.n_chars > settings.INLINE_MAX_CHARS):
@@ -134,7 +134,7 @@ def accept(
     fingerprint: int,
     keep_always: bool = False,
     tells_pending: bool = False,
-) -> Accepted:
+) -> AcceptedCall:
     """Score the inline evaluators, store what has to be stored, and read the histories.
 
     If the app is already known, this usually takes one round trip to the database.
@@ -142,11 +142,11 @@ def accept(
     `keep_always` stores a row for every evaluation, for callers that fetch the results later. `tells_pending` means
     that the caller does not wait for workers: it gets `pending` for whatever they have not finished.
     """
-    call = named(call)
+    call = with_log_id(call)
     # Before anything is written, because this refuses a scope that does not exist.
-    side, window = beside(account_id, call, entries)
+    side, window = resolve_history_window(account_id, call, entries)
     score_inline(account_id, call, entries)
-    accepted_call = Accepted(account_id, call, place_call(account_id, call, epoch), entries)
+    accepted_call = AcceptedCall(account_id, call, place_call(account_id, call, epoch), entries)
     accepted_call.is_answered_pending = tells_pending and bool(accepted_call.pending_lanes)
     stored_entries = entries_to_store(accepted_call, keep_always=keep_always)
     histories = _store(accepted_call, stored_entries, fingerprint, epoch, window)
@@ -157,7 +157,7 @@ def accept(
     return accepted_call
 
 
-def beside(
+def resolve_history_window(
     account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]
 ) -> tuple[PlannedRun | None, Window | None]:
     """Return the call's planned experiment, if any, and the window of scores that its history is read from.
@@ -177,7 +177,7 @@ def beside(
     return side, scope_window(account_id, call.interval, pointer=pointer, without_experiment=without)
 
 
-def named(call: EvaluateCall) -> EvaluateCall:
+def with_log_id(call: EvaluateCall) -> EvaluateCall:
     """Give a captured call a log id if it has none: clients of /v1/evaluations expect one on every evaluation."""
     return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(new_uuid()))
 
@@ -222,7 +222,7 @@ def leave_to_workers(entry: PlannedEvaluation) -> None:
     entry.lane = Lane.CPU.value
 
 
-def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[PlannedEvaluation]:
+def entries_to_store(accepted: AcceptedCall, *, keep_always: bool) -> list[PlannedEvaluation]:
     """Return the entries to store: all if the caller fetches the results later, else those that `capture` selects.
 
     A request with `capture` = `all` also stores its unresolved entries, so that stored results match the submitted
@@ -248,7 +248,11 @@ def place_call(account_id: int, call: EvaluateCall, epoch: str | None) -> Placem
 
 
 def _store(
-    accepted: Accepted, kept: Sequence[PlannedEvaluation], fingerprint: int, epoch: str | None, window: Window | None
+    accepted: AcceptedCall,
+    kept: Sequence[PlannedEvaluation],
+    fingerprint: int,
+    epoch: str | None,
+    window: Window | None,
 ) -> list[HistorySnapshot | None]:
     """Store the selected entries, set their ids, and return the history of every entry."""
     call = accepted.call
@@ -278,13 +282,13 @@ def _store(
     return read or captured.histories
 
 
-def fill_in(accepted: Accepted, row: Mapping[str, object]) -> None:
+def fill_in(accepted: AcceptedCall, row: Mapping[str, object]) -> None:
     """Set the verdict of the entry that a worker's row belongs to."""
     entry = next(entry for entry in accepted.entries if entry.position == row["position"])
-    entry.verdict = told_verdict(row)
+    entry.verdict = verdict_from_message(row)
 
 
-def answer_facts(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
+def answer_facts(accepted: AcceptedCall) -> tuple[RequestFacts, list[EntryFacts]]:
     """Return the values that the answer is written from: those of the request, and those of each entry."""
     call, placement = accepted.call, accepted.placement
     request = RequestFacts(

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from evalsvc.evaluations.evaluate import wait
 from evalsvc.evaluations.evaluate.accept import answer_facts
-from evalsvc.evaluations.evaluate.rows import Accepted
+from evalsvc.evaluations.evaluate.rows import AcceptedCall
 from evalsvc.evaluations.evaluate.stored import StoredRequest, facts_of_stored
 from evalsvc.evaluations.wire.answer import evaluate_answer, without_echoes
 from evalsvc.evaluations.wire.prefer import Prefer
@@ -19,7 +19,7 @@ from evalsvc.rest.answering.renderers import dumps
 from evaluators.base import Lane
 
 
-def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 0.0) -> WrittenAnswer:
+def answer_accepted(accepted: AcceptedCall, prefer: Prefer, *, age_seconds: float = 0.0) -> WrittenAnswer:
     """Answer a call that was accepted now: 200, or 202 where the caller would rather not wait for what is left.
 
     `age_seconds` is how long ago the work began that is still pending.
@@ -44,7 +44,7 @@ def answer_stored(stored: StoredRequest, prefer: Prefer) -> WrittenAnswer:
     return _answer(status, evaluate_answer(*facts_of_stored(stored)), headers, prefer.applied)
 
 
-def kept_of_accepted(accepted: Accepted, answer: WrittenAnswer) -> WrittenAnswer:
+def kept_of_accepted(accepted: AcceptedCall, answer: WrittenAnswer) -> WrittenAnswer:
     """Return the answer to store for repeated calls: with capture `none`, the verdicts without the submitted inputs."""
     if accepted.call.capture != "none":
         return answer

@@ -38,7 +38,7 @@ Read: TypeAlias = tuple[int, str | None, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CaptureResult:
     """The result of capturing a request."""
 
     request_id: int
@@ -86,7 +86,7 @@ def capture(
     *,
     epoch: str | None,
     lease_seconds: float,
-) -> Captured:
+) -> CaptureResult:
     """Write a request with its evaluations and history scores, and read the histories as they were before it.
 
     Within a transaction of the caller's, or another role, it is written by itself.
@@ -99,17 +99,17 @@ def capture(
     return capture_alone(item)
 
 
-def capture_alone(wanted: Capture, *, waits: bool = True) -> Captured:
+def capture_alone(wanted: Capture, *, waits: bool = True) -> CaptureResult:
     """Write one request in a call of its own; unless `waits` is true, a lock conflict raises an error."""
     cached_histories = remembered(wanted.account_id, wanted.epoch, wanted.pairs)
     values = [wanted.account_id, wanted.request, wanted.evaluations, wanted.lease_seconds, *split(wanted.pairs)]
     values += [[history.snapshot if history else None for history in cached_histories], waits]
     request_id, created_at, evaluation_ids, *histories = call_function(CAPTURE, values)
     up_to_date = brought_up_to_date(wanted.account_id, wanted.epoch, wanted.pairs, cached_histories, histories)
-    return Captured(request_id, created_at, evaluation_ids, up_to_date)
+    return CaptureResult(request_id, created_at, evaluation_ids, up_to_date)
 
 
-def capture_together(wanted: Sequence[Capture]) -> list[Captured]:
+def capture_together(wanted: Sequence[Capture]) -> list[CaptureResult]:
     """Write requests of any accounts in one transaction that does not wait for locks.
 
     A history that several of them need is read once, before any of them is written.
@@ -122,7 +122,7 @@ def capture_together(wanted: Sequence[Capture]) -> list[Captured]:
     return [result for _, result in sorted(zip(order, captured, strict=True), key=lambda pair: pair[0])]
 
 
-def _capture_batch(wanted: Sequence[Capture]) -> list[Captured]:
+def _capture_batch(wanted: Sequence[Capture]) -> list[CaptureResult]:
     """Write requests in the order of their accounts."""
     reads = list(dict.fromkeys(read for item in wanted for read in item.reads))
     cached_histories = [remembered(account_id, epoch, [pair])[0] for account_id, epoch, pair in reads]
@@ -139,7 +139,7 @@ def _capture_batch(wanted: Sequence[Capture]) -> list[Captured]:
     }
     ids = iter(evaluation_ids)
     return [
-        Captured(
+        CaptureResult(
             request_id,
             at,
             [next(ids) for _ in range(item.n_evaluations)],
@@ -160,7 +160,7 @@ class Captures:
         """Return the connection to the pool: the leader might be waiting for it."""
         connection.close()
 
-    def together(self, items: Sequence[Capture]) -> list[Captured] | None:
+    def together(self, items: Sequence[Capture]) -> list[CaptureResult] | None:
         """Write the items; return None if the database reports that nothing was written."""
         try:
             return capture_together(items)
@@ -171,7 +171,7 @@ class Captures:
             log.warning("%d captures failed together; retrying each separately: %s", len(items), type(exc).__name__)
             return None
 
-    def alone(self, item: Capture) -> Captured:
+    def alone(self, item: Capture) -> CaptureResult:
         """Write one."""
         return capture_alone(item)
 
@@ -185,4 +185,4 @@ def is_undone(exc: DatabaseError) -> bool:
     return isinstance(cause, Error) and cause.sqlstate is not None and raw is not None and not raw.closed
 
 
-captures: Group[Capture, Captured] = Group(Captures(), most=MOST)
+captures: Group[Capture, CaptureResult] = Group(Captures(), most=MOST)

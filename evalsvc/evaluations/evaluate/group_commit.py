@@ -45,7 +45,7 @@ class GroupWork(Protocol[Item_contra, Answer_co]):
         """Do one item by itself."""
 
 
-class Interrupted(OperationalError):
+class CallInterrupted(OperationalError):
     """The leader of a shared call was interrupted, so it is unknown whether the work was done."""
 
 
@@ -57,14 +57,14 @@ class Order(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[Answer]):
+class Success(Generic[Answer]):
     """The successful outcome of a caller's item."""
 
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class Failure:
     """A failed call, with the exception that the leader caught."""
 
     cause: BaseException
@@ -72,7 +72,7 @@ class Failed:
     def raised_again(self) -> Exception:
         """Return the error for another thread: of the same kind, with a traceback of its own."""
         if not isinstance(self.cause, Exception):
-            return Interrupted("The call that this was part of was interrupted.")
+            return CallInterrupted("The call that this was part of was interrupted.")
         again = copy.copy(self.cause)
         again.__cause__ = self.cause
         return again
@@ -89,10 +89,10 @@ class _Caller(Generic[Item, Answer]):
     """A caller with an item. `turn` is locked until the caller has an outcome; this is cheaper than an Event."""
 
     item: Item
-    told: Done[Answer] | Failed | Order | None = None
+    told: Success[Answer] | Failure | Order | None = None
     turn: threading.Lock = field(default_factory=_locked)
 
-    def tell(self, what: Done[Answer] | Failed | Order) -> None:
+    def tell(self, what: Success[Answer] | Failure | Order) -> None:
         self.told = what
         self.turn.release()
 
@@ -125,9 +125,9 @@ class Group(Generic[Item, Answer]):
             self._wait(caller)
         if caller.told is Order.LEAD:
             caller.told = self._lead(caller)
-        if isinstance(caller.told, Done):
+        if isinstance(caller.told, Success):
             return caller.told.answer
-        if isinstance(caller.told, Failed):
+        if isinstance(caller.told, Failure):
             raise caller.told.raised_again()
         return self._work.alone(item)
 
@@ -150,7 +150,7 @@ class Group(Generic[Item, Answer]):
         if leads:
             self._pass_on()
 
-    def _lead(self, own: _Caller[Item, Answer]) -> Done[Answer] | Order:
+    def _lead(self, own: _Caller[Item, Answer]) -> Success[Answer] | Order:
         """Run the call for all waiting callers, set their outcomes and pass the lead on; return the leader's own."""
         others: list[_Caller[Item, Answer]] = []
         try:
@@ -160,7 +160,7 @@ class Group(Generic[Item, Answer]):
         except BaseException as exc:
             self._pass_on()
             for other in others:
-                other.tell(Failed(exc))
+                other.tell(Failure(exc))
             raise
         self._pass_on()
         for other, what in zip(others, outcomes[1:], strict=True):
@@ -168,12 +168,12 @@ class Group(Generic[Item, Answer]):
         return outcomes[0]
 
     @staticmethod
-    def _told(n: int, answers: Sequence[Answer] | None) -> list[Done[Answer] | Order]:
+    def _told(n: int, answers: Sequence[Answer] | None) -> list[Success[Answer] | Order]:
         if answers is None:
             return [Order.ALONE] * n
         if len(answers) != n:
             raise ValueError(f"{n} items have {len(answers)} answers")
-        return [Done(answer) for answer in answers]
+        return [Success(answer) for answer in answers]
 
     def _gather(self) -> list[_Caller[Item, Answer]]:
         """Get ready, then take those who wait by now. If that fails they all get the error: they waited for it too."""
@@ -181,7 +181,7 @@ class Group(Generic[Item, Answer]):
             self._work.prepare()
         except BaseException as exc:
             for other in self._take(len(self._waiting)):
-                other.tell(Failed(exc))
+                other.tell(Failure(exc))
             raise
         return self._take(self._most - 1)
 

@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.waiting_room import Release
 from evalsvc.infra.redis import make_client, shared_client
-from evalsvc.rest.edge.door import Visit, current_visit, door
+from evalsvc.rest.edge.door import AdmittedRequest, current_visit, door
 
 log = logging.getLogger(__name__)
 LIST_TTL_SECONDS = 120
@@ -45,7 +45,7 @@ class Waiter:
         self._arrived = threading.Event()
         self._lock = threading.Lock()
         self._verdicts: list[dict[str, Any]] = []
-        self._visit: Visit | None = None
+        self._visit: AdmittedRequest | None = None
 
     def put(self, verdicts: list[dict[str, Any]]) -> None:
         """Hand verdicts to the waiting thread."""
@@ -64,7 +64,7 @@ class Waiter:
         with self._lock:
             if not self._arrived.is_set() and (visit := current_visit()) is not None:
                 self._visit = visit
-                door.go_aside(visit)
+                door.release(visit)
         self._arrived.wait(max(0.0, seconds))
         with self._lock:
             verdicts, self._verdicts = self._verdicts, []
@@ -80,11 +80,11 @@ class Waiter:
 
     def _go_on(self) -> None:
         if self._visit is not None:
-            door.come_back(self._visit)
+            door.reacquire(self._visit)
             self._visit = None
 
 
-class ReplyBox:
+class ReplyDispatcher:
     """The process' reply list and its dispatcher thread, started by the first request that waits."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class ReplyBox:
             return False
         return True
 
-    def due_for_a_look(self, account_id: int, seconds: float) -> list[int]:
+    def requests_to_poll(self, account_id: int, seconds: float) -> list[int]:
         """Return the account's requests that are waited for here; empty if they were already polled within `seconds`.
 
         The caller polls for all of them and hands the verdicts out: a hundred waiting requests cost one query.
@@ -161,7 +161,7 @@ class ReplyBox:
             is_down = False
             if item is not None:
                 for reply in _replies_in(cast("bytes", item[1])):
-                    door.wait_until_few()
+                    door.wait_for_capacity()
                     self.hand_out(reply["request_id"], reply["verdicts"])
 
 
@@ -171,16 +171,16 @@ def _replies_in(item: bytes) -> list[dict[str, Any]]:
     return payload if isinstance(payload, list) else [payload]
 
 
-_boxes: dict[int, ReplyBox] = {}
+_boxes: dict[int, ReplyDispatcher] = {}
 _boxes_lock = threading.Lock()
 
 
-def reply_box() -> ReplyBox:
+def reply_box() -> ReplyDispatcher:
     """Return this process' box; a forked child makes its own."""
     with _boxes_lock:
         box = _boxes.get(os.getpid())
         if box is None:
-            box = _boxes[os.getpid()] = ReplyBox()
+            box = _boxes[os.getpid()] = ReplyDispatcher()
         return box
 
 

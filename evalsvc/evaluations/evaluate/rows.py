@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from evalsvc.catalog.resolve import Resolved
+from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.verdicts import (
     Verdict,
     verdict_columns,
@@ -24,7 +24,7 @@ class PlannedEvaluation:
 
     position: int
     wanted: EvaluatorRequest
-    resolved: Resolved | None
+    resolved: ResolvedEvaluator | None
     verdict: Verdict
     lane: str | None = None
     is_repeat: bool = False
@@ -34,7 +34,7 @@ class PlannedEvaluation:
 
 
 @dataclass(slots=True)
-class Accepted:
+class AcceptedCall:
     """A call with its inline work done and its other work stored in the database."""
 
     account_id: int
@@ -58,7 +58,7 @@ def is_kept(call: EvaluateCall, entry: PlannedEvaluation) -> bool:
     return call.capture == "all" and entry.resolved is not None
 
 
-def request_row(accepted: Accepted, fingerprint: int) -> dict[str, object]:
+def request_row(accepted: AcceptedCall, fingerprint: int) -> dict[str, object]:
     """Return the columns of the EvaluationRequest."""
     call, placement = accepted.call, accepted.placement
     return {

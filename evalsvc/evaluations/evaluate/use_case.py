@@ -25,7 +25,7 @@ from evalsvc.evaluations.evaluate.retries import (
     note_retry,
     reopen,
 )
-from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
+from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import stamp_pending_answered
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall
@@ -36,7 +36,7 @@ from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane
 
 
-class Asker(Protocol):
+class Requester(Protocol):
     """The caller of an evaluation: an API key, or a member on a page. The rate limiter has counted the request."""
 
     @property
@@ -56,7 +56,7 @@ class Enqueue(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluateRequest:
     """A call together with the parts of its HTTP request outside the body.
 
     `fingerprint` is the digest of account and body. `is_retry` is None for clients that do not count their tries.
@@ -68,7 +68,7 @@ class Asked:
     is_retry: bool | None
 
 
-def evaluate(caller: Asker, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
+def evaluate(caller: Requester, asked: EvaluateRequest, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
     """Answer a call, with the evaluation that it repeats if there is one. A claim is settled when this returns."""
     account_id = caller.account.pk
     entries = accept.plan_evaluations(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
@@ -78,7 +78,7 @@ def evaluate(caller: Asker, asked: Asked, *, claim: Claim | None, enqueue: Enque
     with lock_equal_calls(account_id, asked.fingerprint) if evidence else nullcontext():
         earlier = None if claim else _find_earlier(caller, asked, evidence, len(entries))
         if earlier is None:
-            if evidence is RetryEvidence.HEADER and leaves_rows(asked, entries):
+            if evidence is RetryEvidence.HEADER and is_stored(asked, entries):
                 note_retry(account_id, asked.fingerprint)
             answer, accepted_call = _accept(caller, asked, entries, claim)
         else:
@@ -99,20 +99,20 @@ def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAns
     return answer_stored(stored_request, prefer)
 
 
-def retry_evidence(asked: Asked, entries: list[PlannedEvaluation]) -> RetryEvidence | None:
+def retry_evidence(asked: EvaluateRequest, entries: list[PlannedEvaluation]) -> RetryEvidence | None:
     """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
     if asked.is_retry is not None:
         # A client that counts its tries and sends 0 requests a new evaluation, whatever log it names.
         return RetryEvidence.HEADER if asked.is_retry else None
-    return RetryEvidence.NAME if asked.call.names_itself and leaves_rows(asked, entries) else None
+    return RetryEvidence.NAME if asked.call.names_itself and is_stored(asked, entries) else None
 
 
-def leaves_rows(asked: Asked, entries: list[PlannedEvaluation]) -> bool:
+def is_stored(asked: EvaluateRequest, entries: list[PlannedEvaluation]) -> bool:
     """Return whether a call leaves something by which its repeat finds it."""
     return asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
 
 
-def _overtaken(caller: Asker, asked: Asked) -> RetryEvidence | None:
+def _overtaken(caller: Requester, asked: EvaluateRequest) -> RetryEvidence | None:
     """Return evidence for a first try that its retry overtook.
 
     Skipped if the account is not expected to repeat calls.
@@ -136,7 +136,9 @@ def lock_equal_calls(account_id: int, fingerprint: int) -> Iterator[None]:
         yield
 
 
-def _find_earlier(caller: Asker, asked: Asked, evidence: RetryEvidence | None, n_results: int) -> RepeatOf | None:
+def _find_earlier(
+    caller: Requester, asked: EvaluateRequest, evidence: RetryEvidence | None, n_results: int
+) -> RepeatOf | None:
     """Find the request that this one repeats, if there is reason to look for one.
 
     The reason is evidence in the call, or a recent `pending` answer to a caller of this account.
@@ -153,8 +155,8 @@ def _find_earlier(caller: Asker, asked: Asked, evidence: RetryEvidence | None, n
 
 
 def _accept(
-    caller: Asker, asked: Asked, entries: list[PlannedEvaluation], claim: Claim | None
-) -> tuple[WrittenAnswer | None, Accepted]:
+    caller: Requester, asked: EvaluateRequest, entries: list[PlannedEvaluation], claim: Claim | None
+) -> tuple[WrittenAnswer | None, AcceptedCall]:
     """Do the inline work and make the rest durable; also return the answer if nothing is pending.
 
     The result of the claim is written in the same transaction as the work.
@@ -180,7 +182,7 @@ def _accept(
     return None, accepted_call
 
 
-def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
+def _work(accepted: AcceptedCall, prefer: Prefer, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
     """Notify workers of the pending lanes, wait as long as the caller prefers, and answer.
 
     While work is pending, the idempotency key refers to it, so that a repeated call sees its progress.
@@ -198,12 +200,12 @@ def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqu
     return answer
 
 
-def _keep_answer(claim: Claim, accepted: Accepted, answer: WrittenAnswer) -> None:
+def _keep_answer(claim: Claim, accepted: AcceptedCall, answer: WrittenAnswer) -> None:
     redacted_answer = kept_of_accepted(accepted, answer)
     finish_claim(claim, redacted_answer, resource_id=accepted.request_id, is_rebuilt=accepted.call.capture == "all")
 
 
-def _await(accepted: Accepted, seconds: float, enqueue: Enqueue) -> None:
+def _await(accepted: AcceptedCall, seconds: float, enqueue: Enqueue) -> None:
     request_id = _stored_id(accepted)
     # Take the place before enqueueing the work, so that its verdict finds a listener.
     with wait.place_for(accepted.account_id, request_id, seconds) as waiter:
@@ -214,6 +216,6 @@ def _await(accepted: Accepted, seconds: float, enqueue: Enqueue) -> None:
             wait.await_verdicts(accepted, waiter, seconds)
 
 
-def _stored_id(accepted: Accepted) -> int:
+def _stored_id(accepted: AcceptedCall) -> int:
     assert accepted.request_id is not None  # noqa: S101  pending work always has a row
     return accepted.request_id

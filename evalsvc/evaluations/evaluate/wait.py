@@ -17,9 +17,9 @@ from prometheus_client import Counter, Gauge
 
 from evalsvc.evaluations.evaluate.accept import fill_in
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
-from evalsvc.evaluations.evaluate.rows import Accepted
+from evalsvc.evaluations.evaluate.rows import AcceptedCall
 from evalsvc.evaluations.evaluate.stored import StoredRequest, finished_verdicts, get_stored
-from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
+from evalsvc.evaluations.evaluate.waiting_room import WaitSlots
 from evalsvc.infra.cache import BoundedCache
 from evaluators.base import Lane
 
@@ -45,7 +45,7 @@ def places_for(n_threads: int) -> int:
     return max(0, min(n_places, n_threads - 1))
 
 
-room = WaitingRoom(places_for(64))
+room = WaitSlots(places_for(64))
 """This process' places; the web worker sets how many there are."""
 _usual_seconds: BoundedCache[Pace, float] = BoundedCache(MAX_PACES)
 
@@ -78,7 +78,7 @@ def place_for(account_id: int, request_id: int, seconds: float) -> Iterator[Wait
         room.leave(waiter)
 
 
-def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
+def await_verdicts(accepted: AcceptedCall, waiter: Waiter, seconds: float) -> None:
     """Fill in verdicts as workers deliver them, at most so long. The database connection is given back first."""
     assert accepted.request_id is not None  # noqa: S101  pending work always has a row
     pace = accepted.account_id, Lane.JUDGE in accepted.pending_lanes
@@ -150,7 +150,7 @@ def _receive(
 
 def look_for_all(account_id: int) -> None:
     """Look for the verdicts of all of an account's requests that are waited for here, if it is time for that."""
-    request_ids = reply_box().due_for_a_look(account_id, LOOK_SECONDS * 0.75)
+    request_ids = reply_box().requests_to_poll(account_id, LOOK_SECONDS * 0.75)
     if request_ids:
         for request_id, verdicts in _look(request_ids, account_id).items():
             reply_box().hand_out(request_id, verdicts)

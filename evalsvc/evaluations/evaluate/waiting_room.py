@@ -31,7 +31,7 @@ class Guest(Protocol):
         """Stop waiting at once."""
 
 
-class WaitingRoom:
+class WaitSlots:
     """The places of one process."""
 
     def __init__(self, n_places: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import Window, default_of, interval_values, numbers_of, shown_ends
-from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
+from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalOptions
 from evaluators.base import Family
 
 LEAST_PART = 20
@@ -72,7 +72,7 @@ class HistoryCourse:
 
 
 def course_of(
-    ask: IntervalAsk, family: Family | None, history: HistorySnapshot | None, *, n_parts: int = 24
+    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None, *, n_parts: int = 24
 ) -> HistoryCourse:
     """Compute the course of a window in at most `n_parts` parts, each with the interval specified by the options."""
     of = ask.of or default_of(family)

@@ -14,7 +14,7 @@ import numpy as np
 
 from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
 from evalsvc.evaluations.history.packed import Verdicts, verdicts_of
-from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
+from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalOptions
 from evalsvc.stats.histories.batches import MIXED, mixed_sources
 from evalsvc.stats.histories.drift import LEAST, drift_of
 from evalsvc.stats.strategies.answers import interval_for
@@ -51,7 +51,9 @@ def default_of(family: Family | None) -> str:
     return "pass" if family is not None and (family.binary or family.by_verdict) else "score"
 
 
-def answer_interval(ask: IntervalAsk, family: Family | None, history: HistorySnapshot | None) -> dict[str, Any] | None:
+def answer_interval(
+    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None
+) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
     Without a family, as for scores that were made elsewhere, nothing is known of the range: any number may come next.
@@ -94,7 +96,7 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None) 
     return Window(values, ids, facts >> 2, n_no_verdict)
 
 
-def numbers_of(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+def numbers_of(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (None, None)
     if of == "pass":
@@ -152,7 +154,7 @@ def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mappi
     return warning_codes, since
 
 
-def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
+def _drift(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
     """Return when the level of what was captured shifted, the means on either side, and the interval since then.
 
     What experiments promoted is left out: where it begins, the source of the scores has changed, and not their level.

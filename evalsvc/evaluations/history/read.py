@@ -9,7 +9,7 @@ from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, Quer
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
-from evalsvc.catalog.resolve import Resolved
+from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EvaluationTag, HistoryScore
@@ -134,7 +134,7 @@ def thresholds_of(
     *,
     account: Account,
     profile_name: str,
-    run: Resolved | None,
+    run: ResolvedEvaluator | None,
     rows: Iterable[HistoryScore],
 ) -> dict[int | None, float | None]:
     """Return the line at which each revision of a profile tells pass from fail; nothing for those that draw none."""

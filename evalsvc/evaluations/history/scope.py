@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
+from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
 from evalsvc.projects.models import Experiment, Project
 from evalsvc.rest.bodies.scalars import read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
@@ -16,7 +16,9 @@ from evalsvc.tenancy.scope import account_scope
 Window = dict[str, Any]
 
 
-def scope_window(account_id: int, ask: IntervalAsk, *, pointer: str, without_experiment: int | None = None) -> Window:
+def scope_window(
+    account_id: int, ask: IntervalOptions, *, pointer: str, without_experiment: int | None = None
+) -> Window:
     """Return what `scoped_scores` takes. Raises Invalid for a project or experiment that the account does not have."""
     window: Window = {"include": ask.include_experiments, "most": ask.most, "without": without_experiment}
     if ask.scope is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
-from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evalsvc.evaluations.wire.interval_request import IntervalOptions
 
 
 def read_asked(
-    account_id: int, pair: tuple[str, str], ask: IntervalAsk, window: Window, *, before: int | None = None
+    account_id: int, pair: tuple[str, str], ask: IntervalOptions, window: Window, *, before: int | None = None
 ) -> HistorySnapshot:
     """Read the scores of an (evaluator id, profile name) pair within a window (`scope_window`).
 

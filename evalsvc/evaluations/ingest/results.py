@@ -13,7 +13,7 @@ from evalsvc.evaluations.ingest.rows import (
     MAX_ROWS,
     ClientScore,
     Rows,
-    Scored,
+    ScoreRow,
     evaluation_columns,
     keys_read,
     placement_request,
@@ -42,7 +42,7 @@ class ResultBatch(msgspec.Struct):
     evaluation_results: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MAX_ROWS)]
 
 
-class ResultRow(Scored, kw_only=True):
+class ResultRow(ScoreRow, kw_only=True):
     """One score; what it is a score of is read beside it, as `Inputs`."""
 
     score_raw: float | None = None

@@ -43,7 +43,7 @@ class ScoreBatchBody(msgspec.Struct):
     evaluations: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MAX_ROWS)]
 
 
-class Scored(msgspec.Struct, kw_only=True):
+class ScoreRow(msgspec.Struct, kw_only=True):
     """What rows of either batch have; unknown fields are ignored, as clients of this wire expect."""
 
     evaluator_id: Annotated[str, Meta(min_length=1, max_length=100)]
@@ -67,7 +67,7 @@ class Scored(msgspec.Struct, kw_only=True):
     span_id: Text | None = None
 
 
-class LoggedScore(Scored, kw_only=True):
+class LoggedScore(ScoreRow, kw_only=True):
     """One score of something that is logged elsewhere."""
 
     log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
@@ -176,7 +176,7 @@ def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldEr
     )
 
 
-def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -> Iterator[FieldError]:
+def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score") -> Iterator[FieldError]:
     """Check what the types do not."""
     if len(external_id(row.evaluator_id)) > MAX_NAME + len(EXTERNAL_PREFIX):
         yield FieldError("/evaluator_id", f"At most {MAX_NAME} characters.")
@@ -206,7 +206,7 @@ def moment_errors(created_at: datetime | None) -> Iterator[FieldError]:
         yield FieldError("/created_at", f"A time lies between {EARLIEST.year} and {LATEST.year}.")
 
 
-def placement_request(row: Scored) -> PlacementRequest:
+def placement_request(row: ScoreRow) -> PlacementRequest:
     return PlacementRequest(
         app=None if row.experiment_id is not None else kept_app(row.app),
         experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,
@@ -215,7 +215,7 @@ def placement_request(row: Scored) -> PlacementRequest:
     )
 
 
-def request_columns(row: Scored, log_id: str | None) -> dict[str, Any]:
+def request_columns(row: ScoreRow, log_id: str | None) -> dict[str, Any]:
     """Return the columns of the EvaluationRequest that a checked row decides."""
     columns: dict[str, Any] = {
         "log_id": log_id,
@@ -231,7 +231,7 @@ def request_columns(row: Scored, log_id: str | None) -> dict[str, Any]:
 
 
 def evaluation_columns(
-    row: Scored, *, score: float | None, name: str | None, metadata: Mapping[str, object] | None
+    row: ScoreRow, *, score: float | None, name: str | None, metadata: Mapping[str, object] | None
 ) -> dict[str, Any]:
     """Return the columns of the Evaluation that a checked row decides; without a score `pass` counts as 1 or 0."""
     details = {

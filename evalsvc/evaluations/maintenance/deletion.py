@@ -18,7 +18,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.evaluations.database.locks import LOCK_EVALUATIONS, LOCK_REQUESTS
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.indirect import INDIRECT, looked_up
+from evalsvc.evaluations.search.indirect import INDIRECT, resolve_indirect_filter
 from evalsvc.rest.idempotency import clear_answers
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
@@ -84,7 +84,7 @@ class EvaluationDeletion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _EvaluationRef:
     id: int
     request_id: int
     created_at: datetime
@@ -121,7 +121,7 @@ def delete_evaluations(
     with account_scope(account.pk):
         conditions, values = _compared(filters)
     for which in (PENDING, CAPTURED):
-        last: _Found | None = None
+        last: _EvaluationRef | None = None
         while True:
             with account_scope(account.pk):
                 batch = _next(account, f"{which} AND {conditions}", values, batch_size, last)
@@ -150,7 +150,7 @@ def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, A
     conditions, values = [], dict[str, Any](filters)
     for name, column in ((name, COLUMNS[name]) for name in filters):
         if column in INDIRECT:
-            by, lookup_values = looked_up(column, [values[name]])
+            by, lookup_values = resolve_indirect_filter(column, [values[name]])
             # As an equation where it can be, for the order of the index.
             values[name], is_one = (
                 (lookup_values[0], f"= %({name})s")
@@ -164,8 +164,8 @@ def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, A
 
 
 def _next(
-    account: Account, which: str, filters: Mapping[str, Any], batch_size: int, last: _Found | None
-) -> list[_Found]:
+    account: Account, which: str, filters: Mapping[str, Any], batch_size: int, last: _EvaluationRef | None
+) -> list[_EvaluationRef]:
     """Return the next rows to delete: those after the last batch, since the index still contains the deleted rows."""
     after = "AND (created_at, id) < (%(last_at)s, %(last_id)s)" if last else ""
     sql = (
@@ -178,7 +178,7 @@ def _next(
         values |= {"last_at": last.created_at, "last_id": last.id}
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
-        return [_Found(*row) for row in cursor.fetchall()]
+        return [_EvaluationRef(*row) for row in cursor.fetchall()]
 
 
 def _delete(account: Account, ids: Sequence[int], request_ids: Sequence[int], *, lock_first: bool) -> int:

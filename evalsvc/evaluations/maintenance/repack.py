@@ -36,7 +36,7 @@ class SqlConnection(Protocol):
         """Return a cursor that closes itself."""
 
 
-class Repacked(NamedTuple):
+class RepackResult(NamedTuple):
     """A partition, and the bytes of its indexes before and after."""
 
     name: str
@@ -44,7 +44,7 @@ class Repacked(NamedTuple):
     after: int
 
 
-def repack(connection: SqlConnection, before: datetime) -> Iterator[Repacked]:
+def repack(connection: SqlConnection, before: datetime) -> Iterator[RepackResult]:
     """Rebuild the indexes of partitions that end before the month of `before`, concurrently with reads and writes.
 
     `connection` is the owner's. An interrupted run continues when it is run again, and drops half-built indexes.
@@ -64,4 +64,4 @@ def repack(connection: SqlConnection, before: datetime) -> Iterator[Repacked]:
                         cursor.execute(statement.format(index))
             cursor.execute(f"COMMENT ON TABLE \"{name}\" IS '{DONE}'")
             cursor.execute(SIZE, [name])
-            yield Repacked(name, size, cursor.fetchone()[0])
+            yield RepackResult(name, size, cursor.fetchone()[0])

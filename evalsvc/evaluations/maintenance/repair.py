@@ -102,7 +102,7 @@ def fill_tags(connection: BaseDatabaseWrapper, *, portion: int = PORTION) -> Non
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairResult:
     """The result of a repair: how many rows were deleted, how many got their source's id, and the accounts affected."""
 
     n_gone: int
@@ -110,13 +110,13 @@ class Repaired:
     accounts: frozenset[int]
 
 
-def repair(connection: BaseDatabaseWrapper, *, portion: int = PORTION) -> Repaired:
+def repair(connection: BaseDatabaseWrapper, *, portion: int = PORTION) -> RepairResult:
     """Leave one score of each thing in a history. Processes remember histories: let them forget these accounts'."""
     n_gone, n_moved, accounts = 0, 0, set[int]()
     for _, more_gone, more_moved, some in portions(connection, REPAIR, portion):
         n_gone, n_moved = n_gone + more_gone, n_moved + more_moved
         accounts |= set(some or ())
-    return Repaired(n_gone, n_moved, frozenset(accounts))
+    return RepairResult(n_gone, n_moved, frozenset(accounts))
 
 
 def portions(

@@ -97,7 +97,7 @@ class Rule(NamedTuple):
     pruned_until: int
 
 
-class Taken(NamedTuple):
+class RetentionResult(NamedTuple):
     """What a run took, and whether it came to the end."""
 
     requests: int = 0
@@ -120,7 +120,7 @@ def _until(days: int, now_ms: int) -> int | None:
     return max(now_ms - days * DAY_MS, EARLIEST_MS) << 22 if days > 0 else None
 
 
-def retain(*, seconds: float | None = TIME_SECONDS, clock: Callable[[], float] = time.monotonic) -> Taken:
+def retain(*, seconds: float | None = TIME_SECONDS, clock: Callable[[], float] = time.monotonic) -> RetentionResult:
     """Drop and delete rows older than their account's rule; stop after `seconds` (None: run to completion)."""
     account_rules = rules()
     try:
@@ -128,11 +128,11 @@ def retain(*, seconds: float | None = TIME_SECONDS, clock: Callable[[], float] =
     except OperationalError as exc:
         # A long-running reader blocks the drop. Rows that can be dropped later are not deleted individually now.
         log.warning("retention: partitions not dropped yet: %s", exc)
-        return Taken(done=False)
+        return RetentionResult(done=False)
     half = None if seconds is None else seconds / 2
     n_requests, no_requests_left = _for_a_while(_delete_requests(account_rules), half, clock)
     n_scores, no_scores_left = _for_a_while(_delete_scores(account_rules), half, clock)
-    return Taken(n_requests, n_scores, n_partitions, no_requests_left and no_scores_left)
+    return RetentionResult(n_requests, n_scores, n_partitions, no_requests_left and no_scores_left)
 
 
 def _for_a_while(

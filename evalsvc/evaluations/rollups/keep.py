@@ -36,7 +36,7 @@ class Month(NamedTuple):
     high: int | None
 
 
-def fold(*, seconds: float | None = TIME_SECONDS) -> int:
+def apply_deltas(*, seconds: float | None = TIME_SECONDS) -> int:
     """Add recorded deltas to the days; stop after `seconds` (None: when all are added). Return the number of deltas.
 
     If no day is counted yet, evaluations might predate the triggers: those are counted first.

@@ -50,7 +50,7 @@ class Wrong(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFilters:
+class SearchQuery:
     """A parsed query: the values to display in the form again, the API's filters, and the errors by field."""
 
     values: Mapping[str, str]
@@ -58,7 +58,7 @@ class AskedFilters:
     errors: Mapping[str, str]
 
 
-def read_filters(query: Mapping[str, str], now: datetime) -> AskedFilters:
+def read_filters(query: Mapping[str, str], now: datetime) -> SearchQuery:
     """Parse a query string. Errors are reported per field, and then no search should be run."""
     values = {name: text for name in NAMES if (text := query.get(name, "").strip())}
     filters: list[Filter] = []
@@ -70,13 +70,13 @@ def read_filters(query: Mapping[str, str], now: datetime) -> AskedFilters:
     }
     errors |= dict(_wrong_times(values))
     if errors:
-        return AskedFilters(values, [], errors)
+        return SearchQuery(values, [], errors)
     for name, read in READERS.items():
         try:
             filters += read(values, now)
         except Wrong as exc:
             errors[name] = str(exc)
-    return AskedFilters(values, filters, errors)
+    return SearchQuery(values, filters, errors)
 
 
 def _is(field: str, value: object, operation: str = "eq") -> Filter:

@@ -26,13 +26,13 @@ INDIRECT: dict[str, tuple[str, Callable[[int, Collection[Any]], set[str]]]] = {
 
 def is_one_of(column: str, values: Collection[Any]) -> Q:
     """Return the condition that a column of INDIRECT has one of these values. Within the account's scope."""
-    by, lookup_values = looked_up(column, values)
+    by, lookup_values = resolve_indirect_filter(column, values)
     # As an equation where it can be: then the index gives them in the order of searches.
     same = Q(**{by: lookup_values[0]}) if len(lookup_values) == 1 else Q(**{f"{by}__in": lookup_values})
     return same & Q(**{f"{column}__isnull": False})
 
 
-def looked_up(column: str, values: Collection[Any]) -> tuple[str, list[str]]:
+def resolve_indirect_filter(column: str, values: Collection[Any]) -> tuple[str, list[str]]:
     """Return the column that is looked up instead, and its values. Within the account's scope."""
     by, values_of = INDIRECT[column]
     return by, sorted(values_of(current_account(), values))

@@ -28,7 +28,7 @@ Errors = list[FieldError]
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalAsk:
+class IntervalOptions:
     """Validated interval options. None means the default of the family or scope.
 
     `scope` is None for the complete account, else one of SCOPES and its value; `since` is None for the newest thousand,
@@ -82,33 +82,33 @@ class IntervalAsk:
         return None if self.since is None else {self.since[0]: self.since[1]}
 
 
-def read_ask(value: object, pointer: str) -> tuple[IntervalAsk, Errors]:
+def parse_interval_options(value: object, pointer: str) -> tuple[IntervalOptions, Errors]:
     """Read `confidence_interval_strategy`; return what is wrong with it as well, each with its pointer."""
     if value is None or isinstance(value, str):
         return _of_word(value, pointer)
     if not isinstance(value, Mapping):
-        return IntervalAsk(), [FieldError(pointer, "A strategy's name, or an object.")]
+        return IntervalOptions(), [FieldError(pointer, "A strategy's name, or an object.")]
     errors = [*_unknown(value, MEMBERS, pointer)]
-    ask = IntervalAsk(strategy="full-history")
+    ask = IntervalOptions(strategy="full-history")
     for name, read in READERS.items():
         if (member := value.get(name)) is None:
             continue
         try:
             ask = replace(ask, **{FIELDS.get(name, name): read(member)})
-        except NotThis as exc:
+        except InvalidOption as exc:
             errors.append(FieldError(f"{pointer}/{name}{exc.pointer}", exc.detail))
     return ask, errors
 
 
-def stored_ask(strategy: str, rest: Mapping[str, object] | None) -> IntervalAsk:
+def stored_ask(strategy: str, rest: Mapping[str, object] | None) -> IntervalOptions:
     """Return the interval options of a stored request from its strategy and its other members."""
-    ask, errors = read_ask({"strategy": strategy, **(rest or {})}, "")
+    ask, errors = parse_interval_options({"strategy": strategy, **(rest or {})}, "")
     if errors:
         raise ValueError(f"a stored wish for an interval cannot be read: {errors}")
     return ask
 
 
-def read_query(query: Mapping[str, str]) -> IntervalAsk:
+def read_query(query: Mapping[str, str]) -> IntervalOptions:
     """Read the same from a query: `strategy`, `level`, `of`, `since`, `scope.app`, `since.scores`, `scope.tags.<key>`.
 
     Raises Invalid with a pointer to each parameter that is wrong.
@@ -116,7 +116,7 @@ def read_query(query: Mapping[str, str]) -> IntervalAsk:
     members: dict[str, Any] = {"strategy": "full-history"}
     for name, value in query.items():
         _put(members, name.split(".", 2), value)
-    ask, errors = read_ask(members, "")
+    ask, errors = parse_interval_options(members, "")
     if errors:
         raise Invalid(*(FieldError(_flat(error.pointer), error.detail) for error in errors))
     return ask
@@ -146,7 +146,7 @@ def _flat(pointer: str) -> str:
     return "/" + pointer.lstrip("/").replace("/", ".")
 
 
-class NotThis(ValueError):
+class InvalidOption(ValueError):
     """What is wrong with a member: a pointer into it, and a sentence."""
 
     def __init__(self, detail: str, pointer: str = "") -> None:
@@ -155,11 +155,11 @@ class NotThis(ValueError):
         self.pointer = pointer
 
 
-def _of_word(value: str | None, pointer: str) -> tuple[IntervalAsk, Errors]:
+def _of_word(value: str | None, pointer: str) -> tuple[IntervalOptions, Errors]:
     try:
-        return IntervalAsk(strategy=_strategy("none" if value is None else value)), []
-    except NotThis as exc:
-        return IntervalAsk(), [FieldError(pointer, exc.detail)]
+        return IntervalOptions(strategy=_strategy("none" if value is None else value)), []
+    except InvalidOption as exc:
+        return IntervalOptions(), [FieldError(pointer, exc.detail)]
 
 
 def _unknown(value: Mapping[str, Any], known: tuple[str, ...], pointer: str) -> Iterator[FieldError]:
@@ -172,20 +172,20 @@ def _unknown(value: Mapping[str, Any], known: tuple[str, ...], pointer: str) -> 
 def _strategy(value: Any) -> str:
     if value not in HISTORY_STRATEGIES:
         strategies = ", ".join(HISTORY_STRATEGIES)
-        raise NotThis(f"Not a strategy; known are: {strategies}.{suggestion(str(value), HISTORY_STRATEGIES)}")
+        raise InvalidOption(f"Not a strategy; known are: {strategies}.{suggestion(str(value), HISTORY_STRATEGIES)}")
     return str(value)
 
 
 def _level(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not LEVELS[0] <= value <= LEVELS[1]:
-        raise NotThis(f"A confidence level lies between {LEVELS[0]} and {LEVELS[1]}.")
+        raise InvalidOption(f"A confidence level lies between {LEVELS[0]} and {LEVELS[1]}.")
     return float(value)
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
     def read(value: object) -> str:
         if value not in words:
-            raise NotThis(f"One of {', '.join(words)}.")
+            raise InvalidOption(f"One of {', '.join(words)}.")
         return str(value)
 
     return read
@@ -195,11 +195,11 @@ def _scope(value: Any) -> tuple[str, Any] | None:
     if value == "account":
         return None
     if not isinstance(value, Mapping):
-        raise NotThis('"account", or an object with one of app, project, experiment, tags.')
+        raise InvalidOption('"account", or an object with one of app, project, experiment, tags.')
     for error in _unknown(value, SCOPES, ""):
-        raise NotThis(error.detail, error.pointer)
+        raise InvalidOption(error.detail, error.pointer)
     if len(value) != 1:
-        raise NotThis("Exactly one of app, project, experiment, tags.")
+        raise InvalidOption("Exactly one of app, project, experiment, tags.")
     ((kind, scope_value),) = value.items()
     return kind, _tags(scope_value) if kind == "tags" else _named(kind, scope_value)
 
@@ -207,16 +207,16 @@ def _scope(value: Any) -> tuple[str, Any] | None:
 def _named(kind: str, value: Any) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= 255 or "\x00" in value:
         what = "Its name." if kind == "app" else "Its id or its name."
-        raise NotThis(what, f"/{kind}")
+        raise InvalidOption(what, f"/{kind}")
     return value
 
 
 def _tags(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MAX_TAGS:
-        raise NotThis(f"An object of 1 to {MAX_TAGS} tags.", "/tags")
+        raise InvalidOption(f"An object of 1 to {MAX_TAGS} tags.", "/tags")
     for key, tag_value in value.items():
         if not isinstance(tag_value, str) or "\x00" in f"{key}{tag_value}":
-            raise NotThis("A tag's value is text.", f"/tags/{escape(str(key))}")
+            raise InvalidOption("A tag's value is text.", f"/tags/{escape(str(key))}")
     return dict(value)
 
 
@@ -224,15 +224,15 @@ def _since(value: Any) -> datetime | tuple[str, int]:
     if isinstance(value, str):
         return _time(value)
     if not isinstance(value, Mapping):
-        raise NotThis('An RFC 3339 time, {"scores": n} or {"revision": n}.')
+        raise InvalidOption('An RFC 3339 time, {"scores": n} or {"revision": n}.')
     for error in _unknown(value, SINCE, ""):
-        raise NotThis(error.detail, error.pointer)
+        raise InvalidOption(error.detail, error.pointer)
     if len(value) != 1:
-        raise NotThis("Exactly one of scores, revision.")
+        raise InvalidOption("Exactly one of scores, revision.")
     ((kind, n),) = value.items()
     lowest, highest = (2, 1000) if kind == "scores" else (1, MAX_REVISION)
     if isinstance(n, bool) or not isinstance(n, int) or not lowest <= n <= highest:
-        raise NotThis(f"A whole number between {lowest} and {highest}.", f"/{kind}")
+        raise InvalidOption(f"A whole number between {lowest} and {highest}.", f"/{kind}")
     return kind, n
 
 
@@ -240,9 +240,9 @@ def _time(value: str) -> datetime:
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
-        raise NotThis("An RFC 3339 time, for example 2026-11-22T10:00:00Z.") from None
+        raise InvalidOption("An RFC 3339 time, for example 2026-11-22T10:00:00Z.") from None
     if moment.tzinfo is None or not 1970 < moment.year < 2090:
-        raise NotThis("A time between 1971 and 2089 with its zone, for example 2026-11-22T10:00:00Z.")
+        raise InvalidOption("A time between 1971 and 2089 with its zone, for example 2026-11-22T10:00:00Z.")
     return moment.astimezone(UTC)
 
 

@@ -20,7 +20,7 @@ from evalsvc.evaluations.wire.inputs import (
     tag_errors,
     type_errors,
 )
-from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
+from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.rest.bodies.names import app_error, kept_app
@@ -111,7 +111,7 @@ class EvaluateCall:
     wanted: tuple[EvaluatorRequest, ...]
     sample: Sample
     capture: str
-    interval: IntervalAsk
+    interval: IntervalOptions
     config: str | None
     app: str | None
     experiment_id: int | None
@@ -141,7 +141,9 @@ def read_call(body: bytes) -> EvaluateCall:
     raw, may_warn = decode_noting_unknown(body, _strict_decoder, _decoder)
     fields = fields_in(raw)
     sample = build_sample(fields)
-    interval, interval_errors = read_ask(raw.confidence_interval_strategy, "/confidence_interval_strategy")
+    interval, interval_errors = parse_interval_options(
+        raw.confidence_interval_strategy, "/confidence_interval_strategy"
+    )
     errors = [
         *interval_errors,
         *requested_evaluator_errors(raw),
@@ -184,7 +186,7 @@ def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[KeyWarning
     return (*unknown[:MAX_WARNINGS], *type_warnings)
 
 
-def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, object] | None:
+def with_ask(extras: dict[str, Any] | None, interval: IntervalOptions, config: str | None) -> dict[str, object] | None:
     """Add what a stored request needs to be answered again with the same interval."""
     options = {"interval": interval.to_json() or None, "config": config}
     members = {name: value for name, value in options.items() if value is not None}

@@ -19,11 +19,11 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.definition.prompt_sources import unpinned
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
-from evalsvc.experiments.notices import EPOCHS, tell_after_commit
+from evalsvc.experiments.notices import EPOCHS, publish_on_commit
 from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.experiments.services import add_configs
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.race.elimination import Drop
+from evalsvc.stats.race.elimination import Elimination
 from evalsvc.tenancy.scope import account_scope
 
 State = Config.State
@@ -91,7 +91,7 @@ def control(
             for config in changed:
                 Config.objects.filter(pk=config.pk).update(pause_at=plan.pause_after(config.watermark))
         if changed:
-            tell_after_commit(EPOCHS)
+            publish_on_commit(EPOCHS)
         op = ControlOp.objects.create(
             account=account,
             experiment_id=experiment_id,
@@ -251,7 +251,7 @@ def stop_by_worker(*, account_id: int, experiment_id: int, config_id: int, reaso
         if plan is None:
             return
         config = Config.objects.get(account_id=account_id, pk=config_id)
-        drop = Drop(config.pk, None, reason, None, {"detail": detail})  # type: ignore[dict-item]
+        drop = Elimination(config.pk, None, reason, None, {"detail": detail})  # type: ignore[dict-item]
         state = State.FAILED if reason == Config.StopReason.ERROR else State.STOPPED
         if stop_config(plan, config, reason=reason, drop=drop, state=state):
             settle(plan)

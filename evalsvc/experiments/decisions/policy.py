@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from evalsvc.experiments.decisions.stops import RESUMED, bring_back, note, stop_config
+from evalsvc.experiments.decisions.stops import RESUMED, note, reinstate, stop_config
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Policy
-from evalsvc.stats.race.elimination import Contender, Drop, Rules, decide, unsupported
+from evalsvc.stats.race.elimination import Contender, Elimination, Rules, decide, unsupported
 
 State, Reason = Config.State, Config.StopReason
 
@@ -68,11 +68,11 @@ def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) 
         elif not configs_by_id[id].kept_by_user:
             changed |= stop_config(plan, configs_by_id[id], reason=Reason.POLICY, drop=drop)
     for id in waiting - drops.keys():
-        changed |= bring_back(plan, configs_by_id[id], reason=Reason.POLICY, because_of=stops[id].winner)
+        changed |= reinstate(plan, configs_by_id[id], reason=Reason.POLICY, because_of=stops[id].winner)
     return changed
 
 
-def _past(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[int, Drop], dict[int, int]]:
+def _past(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[int, Elimination], dict[int, int]]:
     """Return the latest stop of each config that the policy has stopped, and where those stood that came back."""
     if plan.epsilon is None:
         return {}, {}
@@ -85,7 +85,7 @@ def _past(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[int, Dr
         if reason == RESUMED:
             resumed[id] = watermark
         elif id in by_policy:
-            stops[id] = Drop(id, against, reason, None, {})
+            stops[id] = Elimination(id, against, reason, None, {})
     return stops, resumed
 
 
@@ -105,9 +105,9 @@ def stop_decided(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     racing = [config for config in configs if config.is_in_race]
     has_losers = any(config.state == State.STOPPED and config.stop_reason == Reason.POLICY for config in configs)
     if len(racing) == 1 and has_losers and racing[0].state == State.RUNNING and not racing[0].kept_by_user:
-        drop = Drop(racing[0].pk, None, "decided", None, {"n": racing[0].watermark})
+        drop = Elimination(racing[0].pk, None, "decided", None, {"n": racing[0].watermark})
         stop_config(plan, racing[0], reason=Reason.DECIDED, drop=drop)
     others = [config.pk for config in racing if config.state == State.RUNNING]
     for config in racing:
         if config.stop_reason == Reason.DECIDED and config.state == State.STOPPED and others:
-            bring_back(plan, config, reason=Reason.DECIDED, because_of=others[0])
+            reinstate(plan, config, reason=Reason.DECIDED, because_of=others[0])

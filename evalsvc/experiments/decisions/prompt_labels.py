@@ -40,7 +40,7 @@ NOT_WINNER = "{} leads, not {}. Label that one, or send `force`: the evidence wi
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelResult:
     """A revision with its new label, and what that rests on."""
 
     revision: PromptRevision
@@ -50,7 +50,7 @@ class Labelled:
 
 def label_config(
     *, account: Account, experiment_id: int, config_id: int, label: str, force: bool = False, actor: str
-) -> Labelled:
+) -> LabelResult:
     """Set a label on the prompt revision that a config used, with the experiment's current state as its evidence.
 
     Only for the winner of an experiment that is done, unless `force` is set: a lead that is not significant is not a
@@ -67,7 +67,7 @@ def label_config(
         evidence = set_label_with_evidence(
             account=account, revision=revision, label=label, evidence=_evidence(plan, config, view, actor), actor=actor
         )
-        return Labelled(get_prompt_revision(account=account, id=revision.pk), label, evidence)
+        return LabelResult(get_prompt_revision(account=account, id=revision.pk), label, evidence)
 
 
 def _revision_of(account: Account, config: Config) -> PromptRevision:

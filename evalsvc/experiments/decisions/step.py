@@ -18,7 +18,7 @@ from evalsvc.experiments.inference.estimates.looks import write_looks
 from evalsvc.experiments.inference.pairs.evidence import bring_up_to_date
 from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
 from evalsvc.experiments.reporting.live.view import queries_of
-from evalsvc.stats.race.elimination import Drop
+from evalsvc.stats.race.elimination import Elimination
 from evalsvc.tenancy.scope import account_scope, current_role
 
 # A config that has answered nothing but errors this often is not going to recover by itself.
@@ -86,7 +86,7 @@ def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
             continue
         if (n_error := _n_errors_since_resume(config)) >= MANY_ERRORS:
             evidence = {"n_error": float(n_error), "n_ok": 0.0}
-            drop = Drop(config.pk, None, "error", None, evidence)
+            drop = Elimination(config.pk, None, "error", None, evidence)
             stop_config(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
 
 
@@ -108,11 +108,11 @@ def _abort(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     failed = [config for config in suspects if _n_errors_since_resume(config)]
     for config in failed:
         evidence = {"n_error": float(config.n_error), "n_ok": float(config.n_ok)}
-        drop = Drop(config.pk, None, "abort", None, evidence)
+        drop = Elimination(config.pk, None, "abort", None, evidence)
         abort(plan, config, drop)
     if failed and plan.abort_on_error == Abort.RUN:
         for config in configs:
-            drop = Drop(config.pk, failed[0].pk, "abort", None, {})
+            drop = Elimination(config.pk, failed[0].pk, "abort", None, {})
             stop_config(plan, config, reason=Config.StopReason.ERROR, drop=drop)
 
 
@@ -122,7 +122,7 @@ def _pause(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
         if config.state != Config.State.RUNNING or config.pause_at is None or config.watermark < config.pause_at:
             continue
         if config.watermark < plan.run_length:
-            drop = Drop(config.pk, None, "pause", None, {"shard": plan.shard_ends.index(config.pause_at) + 1})
+            drop = Elimination(config.pk, None, "pause", None, {"shard": plan.shard_ends.index(config.pause_at) + 1})
             stop_config(plan, config, reason=Config.StopReason.PAUSE, drop=drop)
 
 
@@ -133,7 +133,7 @@ def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
         return
     for config in configs:
         if config.state == Config.State.RUNNING:
-            drop = Drop(config.pk, None, "budget", None, exceeded)
+            drop = Elimination(config.pk, None, "budget", None, exceeded)
             stop_config(plan, config, reason=Config.StopReason.BUDGET, drop=drop)
 
 

@@ -11,8 +11,8 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.events.models import EventType
 from evalsvc.events.outbox import record_event
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
-from evalsvc.experiments.notices import EPOCHS, tell_after_commit
-from evalsvc.stats.race.elimination import Drop
+from evalsvc.experiments.notices import EPOCHS, publish_on_commit
+from evalsvc.stats.race.elimination import Elimination
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import JSONValue
 
@@ -30,46 +30,46 @@ def stop_config(
     config: Config,
     *,
     reason: str,
-    drop: Drop,
+    drop: Elimination,
     state: str = Config.State.STOPPED,
 ) -> bool:
     """Stop a config that runs or waits, and store the decision with its evidence; False when it had stopped already."""
     return _end(plan, config, STOPPABLE, reason=reason, drop=drop, state=state)
 
 
-def abort(plan: ExperimentPlan, config: Config, drop: Drop) -> bool:
+def abort(plan: ExperimentPlan, config: Config, drop: Elimination) -> bool:
     """Fail a config for an output that failed, also one that this output has completed; False when it had stopped."""
     abortable = STOPPABLE | Q(state=Config.State.COMPLETED)
     return _end(plan, config, abortable, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
 
 
-def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: Drop, state: str) -> bool:
+def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: Elimination, state: str) -> bool:
     rows = Config.objects.filter(which, pk=config.pk)
     if not rows.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
         return False
-    tell_after_commit(EPOCHS)
+    publish_on_commit(EPOCHS)
     config.state, config.stop_reason = state, reason
     note(plan, config, drop)
     return True
 
 
-def bring_back(plan: ExperimentPlan, config: Config, *, reason: str, because_of: int | None) -> bool:
+def reinstate(plan: ExperimentPlan, config: Config, *, reason: str, because_of: int | None) -> bool:
     """Let a config continue that the planner had stopped for this reason; False when it has been changed since."""
     is_over = config.watermark >= plan.run_length
     state = Config.State.COMPLETED if is_over else Config.State.RUNNING
     rows = Config.objects.filter(pk=config.pk, state=Config.State.STOPPED, stop_reason=reason)
     if not rows.update(state=state, stop_reason=None, epoch=F("epoch") + 1):
         return False
-    tell_after_commit(EPOCHS)
+    publish_on_commit(EPOCHS)
     config.state, config.stop_reason = state, None
-    note(plan, config, Drop(config.pk, because_of, RESUMED, None, {}))
+    note(plan, config, Elimination(config.pk, because_of, RESUMED, None, {}))
     # It incurs cost again without a user's request, so the audit trail records it too.
     facts = {"experiment": str(plan.pk), "by": "policy"}
     record_audit(account=plan.account, actor="planner", action="config.resume", target=config.name, **facts)
     return True
 
 
-def note(plan: ExperimentPlan, config: Config, drop: Drop) -> None:
+def note(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
     """Store a decision."""
     evidence = dict(drop.evidence)
     if drop.threshold is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.experiments.definition.ranks import at_rank, problem_with_ranks, with_ranking
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.estimator import check_strategy
@@ -268,7 +268,7 @@ def kind_of(row: Mapping[str, Any]) -> MetricKind:
     return enabled_kinds[0] if enabled_kinds else UNTYPED
 
 
-def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> Resolved | None:
+def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> ResolvedEvaluator | None:
     if not row.get("evaluator"):
         return None
     try:
@@ -278,7 +278,9 @@ def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any
         raise MetricProblem(at, exc.message) from None
 
 
-def _bounds(row: Mapping[str, Any], run: Resolved | None, source: str) -> tuple[tuple[float, float] | None, bool]:
+def _bounds(
+    row: Mapping[str, Any], run: ResolvedEvaluator | None, source: str
+) -> tuple[tuple[float, float] | None, bool]:
     binary = row.get("binary")
     if binary is None:
         binary = source == "pass" or (run is not None and run.family.binary)
@@ -313,7 +315,7 @@ def _part(row: Mapping[str, Any], source: str) -> dict[str, Any]:
     return {"component": component, "mode": mode}
 
 
-def _sample(row: Mapping[str, Any], run: Resolved | None) -> dict[str, str] | None:
+def _sample(row: Mapping[str, Any], run: ResolvedEvaluator | None) -> dict[str, str] | None:
     if not row.get("sample"):
         return None
     if run is None:
@@ -321,7 +323,7 @@ def _sample(row: Mapping[str, Any], run: Resolved | None) -> dict[str, str] | No
     return dict(row["sample"])
 
 
-def _run_facts(run: Resolved) -> dict[str, Any]:
+def _run_facts(run: ResolvedEvaluator) -> dict[str, Any]:
     return {
         "evaluator_id": run.evaluator_id,
         "runs": run.spec.id,

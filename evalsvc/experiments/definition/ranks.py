@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from evalsvc.catalog.resolve import Resolved
+from evalsvc.catalog.resolve import ResolvedEvaluator
 from evaluators.families.metrics import RANKING_NAMES
 
 EVALUATOR = "metrics"
@@ -26,7 +26,7 @@ def with_ranking(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, "evaluator": EVALUATOR, "criteria": row.get("criteria") or criteria, "k": k}
 
 
-def problem_with_ranks(run: Resolved | None, k: int | None) -> str | None:
+def problem_with_ranks(run: ResolvedEvaluator | None, k: int | None) -> str | None:
     """Return why a metric cannot read only the first k ranks; None when it can, or need not."""
     if k is None:
         return None
@@ -37,7 +37,7 @@ def problem_with_ranks(run: Resolved | None, k: int | None) -> str | None:
     return "; ".join(f"{problem.pointer} {problem.detail}" for problem in wrong) or None
 
 
-def at_rank(run: Resolved, k: int | None) -> Resolved:
+def at_rank(run: ResolvedEvaluator, k: int | None) -> ResolvedEvaluator:
     """Return what runs, reading only the first k ranks."""
     if k is None:
         return run

@@ -15,7 +15,7 @@ from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.formulas.confusion import Counts, Share, told_apart
+from evalsvc.stats.formulas.confusion import Counts, Proportion, classification_metrics
 from evalsvc.tenancy.scope import current_role
 
 ROOTS = ("input", "expected", "metadata", "contexts")
@@ -52,7 +52,7 @@ def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion
     matrix = _matrix(readable, labels, bool(n_others))
     level = question.level or plan.level
     n, n_ok = sum(readable.values()), sum(cells.values())
-    metrics = told_apart(matrix, level=level, seed=question.seed) if n else None
+    metrics = classification_metrics(matrix, level=level, seed=question.seed) if n else None
     hits, actual, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
     names: list[str | None] = [*labels, *([None] if n_others else [])]
     return {
@@ -155,7 +155,7 @@ def _matrix(cells: Mapping[tuple[str | None, str | None], int], labels: Sequence
     return matrix
 
 
-def _out(share: Share, plan: ExperimentPlan) -> dict[str, Any]:
+def _out(share: Proportion, plan: ExperimentPlan) -> dict[str, Any]:
     view = asdict(share) | {"warnings": list(share.warnings)}
     if plan.cluster_by is None:
         return view

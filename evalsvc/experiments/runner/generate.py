@@ -41,7 +41,7 @@ _secret = re.compile(r"\{\{\s*connection\.([^{}]+)\}\}")
 
 
 @dataclass(slots=True)
-class Produced:
+class GeneratedOutput:
     """An output, or why there is none."""
 
     status: str = "ok"
@@ -59,7 +59,7 @@ class Produced:
     samples: list[dict[str, Any]] | None = None
 
 
-class Postponed(Exception):
+class RetryLater(Exception):
     """The config cannot be queried now; retry after `seconds`. `was_refused` is true if the endpoint itself refused."""
 
     def __init__(self, seconds: float, *, was_refused: bool = False) -> None:
@@ -96,13 +96,13 @@ class AskedConfig:
         return facts
 
 
-def produce(asking: AskedConfig, example: Mapping[str, object]) -> Produced:
+def produce(asking: AskedConfig, example: Mapping[str, object]) -> GeneratedOutput:
     """Request one output, again after a pause when a failure is transient.
 
     Raises RetryLater when a limit or a 429 requires a pause, and MustStop when the config as a whole cannot continue.
     """
     query = _ask_chat if asking.kind == "chat" else _ask_http
-    billed = Produced()
+    billed = GeneratedOutput()
     attempt = 1
     while True:
         try:
@@ -131,17 +131,17 @@ def _wait_for_turn(asking: AskedConfig, exc: CallFailed) -> None:
     seconds = exc.retry_after_seconds or 0.0
     was_refused = exc.status is not None
     if was_refused or seconds > LONGEST_WAIT_SECONDS or asking.should_stop():
-        raise Postponed(max(seconds, SHORTEST_WAIT_SECONDS), was_refused=was_refused)
+        raise RetryLater(max(seconds, SHORTEST_WAIT_SECONDS), was_refused=was_refused)
     time.sleep(max(seconds, SHORTEST_WAIT_SECONDS))
 
 
-def _ask_chat(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
+def _ask_chat(asking: AskedConfig, example: Mapping[str, Any]) -> GeneratedOutput:
     knobs = {knob: value for knob, value in asking.parameters.items() if knob not in TEMPLATE_FIELDS}
     connection = asking.connection(knobs.pop("connection"))
     model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
     messages = messages_for(asking.parameters, example)
     answer = run(ask(connection, messages=messages, model=model, deadline_seconds=seconds, parameters=knobs))
-    return Produced(
+    return GeneratedOutput(
         output=storable({"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}),
         latency_ms=answer.latency_ms,
         input_tokens=answer.input_tokens,
@@ -163,7 +163,7 @@ def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> l
     return messages
 
 
-def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
+def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> GeneratedOutput:
     parameters = asking.parameters
     body = fill_json(parameters.get("body", {"input": "{{input}}"}), example)
     templates = parameters.get("headers", {})
@@ -186,7 +186,7 @@ def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
     except ValueError:
         raise CallFailed("bad_output", "The application's answer is not JSON.", is_transient=False) from None
     output = _without(_pick(document, parameters.get("output", {"output": ""})), secrets)
-    return Produced(output=output, latency_ms=latency_ms)
+    return GeneratedOutput(output=output, latency_ms=latency_ms)
 
 
 def connections_in(parameters: Mapping[str, Any]) -> list[str]:
@@ -269,13 +269,13 @@ def is_too_deep(value: object, levels: int = MAX_LEVELS) -> bool:
     return False
 
 
-def _failed(code: str, detail: str, attempt: int, billed: Produced) -> Produced:
+def _failed(code: str, detail: str, attempt: int, billed: GeneratedOutput) -> GeneratedOutput:
     billed.status = "timeout" if code == "timeout" else "error"
     billed.error_type, billed.error_message, billed.attempt = code, storable(detail)[:1000], attempt
     return billed
 
 
-def _add_bill(billed: Produced, exc: CallFailed) -> None:
+def _add_bill(billed: GeneratedOutput, exc: CallFailed) -> None:
     billed.input_tokens = (billed.input_tokens or 0) + (exc.input_tokens or 0)
     billed.output_tokens = (billed.output_tokens or 0) + (exc.output_tokens or 0)
     billed.cost = _plus(billed.cost, exc.cost)

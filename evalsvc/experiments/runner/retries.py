@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evalsvc.experiments.definition.metrics import CLIENT, Metric
 from evalsvc.experiments.models import RETRIES_FROM, Output, Retry, Score
-from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
+from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.tenancy.scope import account_scope
 
@@ -66,9 +66,9 @@ def to_score(unit: Unit, task: RetryTask, outputs: Mapping[int, Output]) -> list
     return [row for row in outputs.values() if not task.is_done(row)]
 
 
-def given_up(exc: Postponed | MustStop) -> Produced:
+def given_up(exc: RetryLater | MustStop) -> GeneratedOutput:
     """Return the error of an output when its config cannot be queried: a retry does not stop a config."""
-    if isinstance(exc, Postponed):
+    if isinstance(exc, RetryLater):
         message = "The endpoint has answered 429 again and again."
-        return Produced("error", error_type="rate_limited", error_message=message)
-    return Produced("error", error_type=GIVEN_UP.get(exc.reason, "bug"), error_message=exc.detail)
+        return GeneratedOutput("error", error_type="rate_limited", error_message=message)
+    return GeneratedOutput("error", error_type=GIVEN_UP.get(exc.reason, "bug"), error_message=exc.detail)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalsvc.evaluations.verdicts import Stalled, Verdict, refused, score_sample
+from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, score_sample, validation_error
 from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
 from evalsvc.experiments.definition.fields.mapper import (
     UNMAPPED,
-    Mapped,
+    MappedSample,
     is_of_answer,
     look_up_answer,
     map_sample,
@@ -182,7 +182,7 @@ class VerdictOf:
         self.components = components
         self.pointers = pointers
         self.account_id = account_id
-        self._mapped: dict[Pointers, Mapped] = {}
+        self._mapped: dict[Pointers, MappedSample] = {}
         self._known: dict[tuple[str, str, int | None, str, Pointers], Verdict] = {}
 
     def __call__(self, metric: Metric) -> Verdict:
@@ -199,7 +199,7 @@ class VerdictOf:
     def _run(self, metric: Metric, mapping: Pointers) -> Verdict:
         evaluator = find_evaluator(metric.runs or "")
         if evaluator is None:
-            return refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
+            return validation_error("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
         if mapping not in self._mapped:
             self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping), pointed=self.pointed)
         mapped = self._mapped[mapping]
@@ -221,23 +221,23 @@ def _outlasting(score: Callable[[], Verdict]) -> Verdict:
     """
     for seconds in STALL_PAUSES:
         verdict = score()
-        if not isinstance(verdict, Stalled):
+        if not isinstance(verdict, ServiceUnavailable):
             return verdict
         time.sleep(seconds)
     raise Outage("The service's own database did not answer while an output was scored.")
 
 
-def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None:
+def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict | None:
     """Refuse a sample for what its answer lacks, or tell apart that the dataset lacks it."""
     if messages := [mapped.lost[name] for name in dict.fromkeys(family.reads(settings)) if name in mapped.lost]:
-        return refused(UNMAPPED, " ".join(dict.fromkeys(messages)))
+        return validation_error(UNMAPPED, " ".join(dict.fromkeys(messages)))
     if family.unread_fields(mapped.sample, settings):
         return None  # reported with the same message as elsewhere
     lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
     if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
         return None
     names = ", ".join(f"`{name}`" for name in lacking)
-    return refused(NOT_APPLICABLE, f"The metric needs {names}, which the dataset does not have here.")
+    return validation_error(NOT_APPLICABLE, f"The metric needs {names}, which the dataset does not have here.")
 
 
 def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:

@@ -45,7 +45,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordResult:
     """The result of a recording: the new positions, and the current state of the config."""
 
     accepted: list[int]
@@ -88,7 +88,7 @@ def record_unit(
     scores: Sequence[Mapping[str, object]],
     close: str,
     lease_seconds: float,
-) -> Recorded:
+) -> RecordResult:
     """Record outputs and scores of a unit in one transaction, and retain or release its lease, as `close` requires.
 
     Nothing is recorded if the lease has passed to another worker, nor for a position that already has an output.
@@ -96,10 +96,10 @@ def record_unit(
     values = [account_id, unit_id, token, _json(outputs), _json(scores), close, lease_seconds]
     sql = "SELECT * FROM record_unit(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s)"
     ((accepted_positions, epoch, state, watermark, is_held),) = _rows(APP, sql, values)
-    return Recorded(accepted_positions or [], epoch, state, watermark, is_held)
+    return RecordResult(accepted_positions or [], epoch, state, watermark, is_held)
 
 
-def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[Recorded | None]:
+def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[RecordResult | None]:
     """Record outcomes of units of any accounts in one transaction; return a result for each, in their order.
 
     The result is None where another transaction has locked the config: nothing of that unit is recorded, and the
@@ -118,9 +118,9 @@ def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[R
         }
         for outcome in outcomes
     ]
-    results: list[Recorded | None] = [None] * len(outcomes)
+    results: list[RecordResult | None] = [None] * len(outcomes)
     for index, accepted_positions, *fields in _rows(APP, "SELECT * FROM record_units(%s::jsonb)", [_json(items)]):
-        results[index] = Recorded(accepted_positions or [], *fields)
+        results[index] = RecordResult(accepted_positions or [], *fields)
     return results
 
 

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 from django.db import Error, connections
 
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.store import Outcome, Recorded
+from evalsvc.experiments.runner.store import Outcome, RecordResult
 from evalsvc.tenancy.outages import is_refusal
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ MOST, MOST_ROWS = 32, 1000
 """Outcomes in one transaction, and the outputs and scores that they may hold: larger ones would hold up the others."""
 TRIES, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 8, 0.1, 3.0
 T = TypeVar("T")
-Waiting: TypeAlias = tuple[Outcome, "Future[Recorded]"]
+Waiting: TypeAlias = tuple[Outcome, "Future[RecordResult]"]
 
 
 class Writer:
@@ -48,9 +48,9 @@ class Writer:
             self._changed.notify()
         self._thread.join()
 
-    def submit(self, outcome: Outcome) -> Future[Recorded]:
+    def submit(self, outcome: Outcome) -> Future[RecordResult]:
         """Have an outcome recorded soon; the future gives the record, or the error after which it was given up."""
-        future: Future[Recorded] = Future()
+        future: Future[RecordResult] = Future()
         with self._changed:
             self._waiting.append((outcome, future))
             self._changed.notify()
@@ -95,7 +95,7 @@ class Writer:
         for outcome, future in remaining:
             self._write_alone(outcome, future)
 
-    def _together(self, outcomes: Sequence[Outcome]) -> Sequence[Recorded | None]:
+    def _together(self, outcomes: Sequence[Outcome]) -> Sequence[RecordResult | None]:
         nothing = [None] * len(outcomes)
         if len(outcomes) == 1:
             return nothing
@@ -108,7 +108,7 @@ class Writer:
             log.warning("%d outcomes refused as a group, retrying each alone: %s", len(outcomes), type(exc).__name__)
             return nothing
 
-    def _write_alone(self, outcome: Outcome, future: Future[Recorded]) -> None:
+    def _write_alone(self, outcome: Outcome, future: Future[RecordResult]) -> None:
         unit = outcome.unit
         try:
             future.set_result(

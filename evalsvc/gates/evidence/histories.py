@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.evaluations.history.interval import interval_values
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.store import read_scoped
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
-from evalsvc.evaluations.wire.interval_request import OF, IntervalAsk, read_ask
+from evalsvc.evaluations.wire.interval_request import OF, IntervalOptions, parse_interval_options
 from evalsvc.gates.answers import GatedHistory
 from evalsvc.gates.bodies import GateBody, GateHistory, GateRule
 from evalsvc.gates.evidence.scores import GateScores
@@ -29,8 +29,8 @@ class HistorySubject:
 
     evaluator_id: str
     profile_name: str
-    run: Resolved | None
-    ask: IntervalAsk
+    run: ResolvedEvaluator | None
+    ask: IntervalOptions
     scores: GateScores
     passes: GateScores
     n_no_verdict: int
@@ -59,7 +59,7 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
     """Load the history that a body names; raises Invalid if it does not exist or the body does not apply to it."""
     _check(body)
     options = {name: getattr(wanted, name) for name in ("scope", "since", "include_experiments")}
-    ask, errors = read_ask({"strategy": "full-history", **options}, "/history")
+    ask, errors = parse_interval_options({"strategy": "full-history", **options}, "/history")
     if errors:
         raise Invalid(*errors)
     evaluator_id, profile_name, run = _resolved(account, epoch, wanted)
@@ -90,7 +90,7 @@ def _check_rule(rule: GateRule, pointer: str) -> None:
         raise Invalid(FieldError(f"{pointer}/metric", "Of a history: `pass`, the share that passes, or `score`."))
 
 
-def _resolved(account: Account, epoch: str | None, wanted: GateHistory) -> tuple[str, str, Resolved | None]:
+def _resolved(account: Account, epoch: str | None, wanted: GateHistory) -> tuple[str, str, ResolvedEvaluator | None]:
     if wanted.evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
         return wanted.evaluator, wanted.criteria or "", None
     try:

@@ -18,7 +18,7 @@ from evalsvc.judges.calls.trial import Trial, try_connection
 from evalsvc.judges.connections.bodies import ConnectionIn
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.failures import CODES
-from evalsvc.judges.ledger.status import ConnectionStanding, standings_of
+from evalsvc.judges.ledger.status import ConnectionStatus, standings_of
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection, list_connections
 from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, answer_with, answers_with, shape_of
@@ -111,7 +111,7 @@ def connections_out(rows: Sequence[Connection]) -> list[ConnectionOut]:
     return [_connection_out(connection_status) for connection_status in standings_of(rows, now=timezone.now())]
 
 
-def _connection_out(one: ConnectionStanding) -> ConnectionOut:
+def _connection_out(one: ConnectionStatus) -> ConnectionOut:
     row = one.connection
     return shape_of(
         row,

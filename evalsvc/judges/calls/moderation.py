@@ -21,7 +21,7 @@ MAX_CATEGORIES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Moderated:
+class ModerationResult:
     """The endpoint's classification of a text."""
 
     flagged: bool
@@ -33,7 +33,7 @@ class Moderated:
     is_estimated: bool = False
 
 
-async def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> Moderated:
+async def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> ModerationResult:
     """Make one request within the connection's limits. Raises CallFailed. Few endpoints report their usage."""
     body = {"input": text.encode("utf-8", "replace").decode(), **({"model": model} if model else {})}
     limited_as = model or LIMITED_AS
@@ -51,7 +51,7 @@ async def moderation(connection: ConnectionFacts, text: str, *, model: str | Non
 
 async def _once(
     connection: ConnectionFacts, body: Mapping[str, str], limited_as: str, expected: ExpectedUsage, seconds: float
-) -> Moderated:
+) -> ModerationResult:
     try:
         return await post(
             connection,
@@ -66,7 +66,7 @@ async def _once(
         raise
 
 
-def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Moderated:
+def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> ModerationResult:
     results = answer.get("results")
     result = results[0] if isinstance(results, list) and results else None
     scores = result.get("category_scores") if isinstance(result, dict) else None
@@ -74,7 +74,7 @@ def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Mod
         raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer has no category scores.")
     reported_model = answer.get("model")
     flagged = result.get("flagged")
-    return Moderated(
+    return ModerationResult(
         flagged=flagged if isinstance(flagged, bool) else any(_flags(result)),
         categories={printable(str(name), 100): float(score) for name, score in list(scores.items())[:MAX_CATEGORIES]},
         model=(printable(reported_model, 200) if isinstance(reported_model, str) else "") or asked,

@@ -16,7 +16,7 @@ OF_THE_ENDPOINT = frozenset((CONNECTION, TIMEOUT, NOT_CONFIGURED, BUDGET_EXHAUST
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionStanding:
+class ConnectionStatus:
     """A connection with what Redis knows of it; None where Redis does not answer."""
 
     connection: Connection
@@ -42,11 +42,11 @@ class ConnectionStanding:
         return health.failed_detail or "" if health is not None and health.failed_code == self.failed_with else ""
 
 
-def standings_of(rows: Sequence[Connection], *, now: datetime) -> list[ConnectionStanding]:
+def standings_of(rows: Sequence[Connection], *, now: datetime) -> list[ConnectionStatus]:
     """Return the status of connections of one account, in their order, in two round trips to Redis."""
     if not rows:
         return []
     ids = [row.id for row in rows]
     healths = healths_of(account_id=rows[0].account_id, connection_ids=ids, now=now)
     entries = zip(rows, spent_and_failing(rows), healths, strict=True)
-    return [ConnectionStanding(row, spend, health, failing) for row, (spend, failing), health in entries]
+    return [ConnectionStatus(row, spend, health, failing) for row, (spend, failing), health in entries]

@@ -12,10 +12,10 @@ from http import HTTPStatus
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.outbound.client import get_bytes
 from evalsvc.outbound.failures import OutboundFailed
-from evaluators.base import CannotScore, FailedForNow
+from evaluators.base import CannotScore, TransientError
 from evaluators.judging.attachments import IMAGES
 from evaluators.samples import MEDIA_TYPES
-from evaluators.values import Attached
+from evaluators.values import Attachment
 
 MAX_BYTES = 5 * 1024 * 1024
 FAILED = "attachment_failed"
@@ -35,7 +35,7 @@ MAGIC: Mapping[str, Callable[[bytes], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class AttachmentContent:
     """The content of an attachment, only in memory while the score is computed."""
 
     media_type: str
@@ -54,7 +54,7 @@ class Fetched:
         return {"type": "input_audio", "input_audio": {"data": encoded, "format": FORMATS[self.media_type]}}
 
 
-def check_senses(connection: ConnectionFacts, attached: Sequence[Attached]) -> None:
+def check_senses(connection: ConnectionFacts, attached: Sequence[Attachment]) -> None:
     """Raise CannotScore `unsupported_input` where a connection is not marked as able to see or hear this."""
     for attachment in attached:
         is_image = attachment.media_type in IMAGES
@@ -68,7 +68,7 @@ def check_senses(connection: ConnectionFacts, attached: Sequence[Attached]) -> N
             raise CannotScore("unsupported_input", detail)
 
 
-async def fetch(attached: Sequence[Attached], *, until: float) -> tuple[Fetched, ...]:
+async def fetch(attached: Sequence[Attachment], *, until: float) -> tuple[AttachmentContent, ...]:
     """Fetch attachments sequentially; `until` is a deadline in terms of time.monotonic().
 
     Raises CannotScore `attachment_failed` for one that is missing, too large, or not of its media type, and
@@ -77,7 +77,7 @@ async def fetch(attached: Sequence[Attached], *, until: float) -> tuple[Fetched,
     return tuple([await _fetch(number, attachment, until) for number, attachment in enumerate(attached, start=1)])
 
 
-async def _fetch(number: int, one: Attached, until: float) -> Fetched:
+async def _fetch(number: int, one: Attachment, until: float) -> AttachmentContent:
     try:
         answer = await get_bytes(
             one.url,
@@ -89,7 +89,7 @@ async def _fetch(number: int, one: Attached, until: float) -> Fetched:
         raise _unfetched(number, failed) from None
     if not MAGIC[one.media_type](answer[:16]):
         raise _failed(number, f"is no {one.media_type}, whatever it is called. Send it with its media type.")
-    return Fetched(one.media_type, answer)
+    return AttachmentContent(one.media_type, answer)
 
 
 def _check_head(status: int, headers: Mapping[str, str], media_type: str) -> None:
@@ -109,9 +109,9 @@ def _check_head(status: int, headers: Mapping[str, str], media_type: str) -> Non
 def _unfetched(number: int, failed: OutboundFailed) -> CannotScore:
     match failed.code:
         case OutboundFailed.TIMEOUT:
-            return FailedForNow(FAILED, f"Attachment {number} was not fetched in time.")
+            return TransientError(FAILED, f"Attachment {number} was not fetched in time.")
         case OutboundFailed.CONNECTION:
-            return FailedForNow(FAILED, f"Attachment {number} cannot be fetched for now. {failed.detail}")
+            return TransientError(FAILED, f"Attachment {number} cannot be fetched for now. {failed.detail}")
         case OutboundFailed.TOO_LARGE:
             return _failed(number, f"is larger than {MAX_BYTES // 1024**2} MiB. Send a smaller one.")
     detail = f"cannot be fetched. {failed.detail} Send a URL that anybody can read, without a redirect."

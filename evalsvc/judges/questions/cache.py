@@ -60,11 +60,11 @@ end
 return 0
 """,
 )
-_asked: dict[tuple[asyncio.AbstractEventLoop, int, str], asyncio.Future[Kept | None]] = {}
+_asked: dict[tuple[asyncio.AbstractEventLoop, int, str], asyncio.Future[CachedAnswer | None]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedAnswer:
     """What is remembered of an answer."""
 
     data: Mapping[str, Any]
@@ -94,10 +94,10 @@ class Flight:
     """A question that one caller sends for all; `found` is an earlier answer, `brought` the new one."""
 
     def __init__(self) -> None:
-        self.found: Kept | None = None
-        self.brought: Kept | None = None
+        self.found: CachedAnswer | None = None
+        self.brought: CachedAnswer | None = None
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, kept: CachedAnswer) -> None:
         """Have an answer remembered when the flight ends."""
         self.brought = kept
 
@@ -127,7 +127,7 @@ async def single_flight(account_id: int, digest: str, *, until: float) -> AsyncI
             await _keep_and_release(account_id, digest, token, flight.brought)
 
 
-async def _of_another(asked: asyncio.Future[Kept | None], until: float) -> Kept | None:
+async def _of_another(asked: asyncio.Future[CachedAnswer | None], until: float) -> CachedAnswer | None:
     try:
         async with asyncio.timeout(until - time.monotonic()):
             return await asyncio.shield(asked)
@@ -135,7 +135,7 @@ async def _of_another(asked: asyncio.Future[Kept | None], until: float) -> Kept 
         raise _too_late() from None
 
 
-async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Kept | None, str]:
+async def _await_flight(account_id: int, digest: str, until: float) -> tuple[CachedAnswer | None, str]:
     """Return the answer, or the token of the flight; if Redis is down every caller proceeds, with an empty token."""
     pause, token = FIRST_PAUSE_SECONDS, secrets.token_hex(8)
     key = _key(account_id, digest)
@@ -155,14 +155,14 @@ async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Kep
             return None, ""
         if isinstance(reply, bytes):
             fields = orjson.loads(reply)
-            return Kept(fields["data"], fields["provenance"], fields.get("chances")), ""
+            return CachedAnswer(fields["data"], fields["provenance"], fields.get("chances")), ""
         if reply == 1:
             return None, token
         await asyncio.sleep(min(pause, seconds_left))
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
-async def _keep_and_release(account_id: int, digest: str, token: str, kept: Kept | None) -> None:
+async def _keep_and_release(account_id: int, digest: str, token: str, kept: CachedAnswer | None) -> None:
     keys, args = _ending(account_id, digest, token, kept)
     try:
         await ledger().run(KEEP_AND_RELEASE, keys=keys, args=args)
@@ -175,14 +175,14 @@ def _release(account_id: int, digest: str, token: str) -> None:
     ledger().tell_script(KEEP_AND_RELEASE, keys=keys, args=args)
 
 
-def _ending(account_id: int, digest: str, token: str, kept: Kept | None) -> tuple[list[str], list[Word]]:
+def _ending(account_id: int, digest: str, token: str, kept: CachedAnswer | None) -> tuple[list[str], list[Word]]:
     payload = b"" if kept is None else orjson.dumps(_as_kept(kept))
     key = _key(account_id, digest)
     keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:flight"]
     return keys, [payload if len(payload) <= MAX_BYTES else b"", KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS, token]
 
 
-def _as_kept(kept: Kept) -> dict[str, object]:
+def _as_kept(kept: CachedAnswer) -> dict[str, object]:
     return {"data": kept.data, "provenance": kept.provenance, "chances": kept.chances}
 
 

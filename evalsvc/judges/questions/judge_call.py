@@ -20,7 +20,7 @@ from evalsvc.judges.questions.dialects import (
     recall_dialect,
     remember_dialect,
 )
-from evalsvc.judges.questions.parser import Parsed, SchemaMismatch, parse
+from evalsvc.judges.questions.parser import ParsedAnswer, SchemaMismatch, parse
 from evalsvc.judges.questions.retries import RetryPolicy
 from evalsvc.judges.questions.usage import is_too_long
 from evaluators.gateway import BOUNDARY, Question
@@ -53,7 +53,7 @@ class JudgeCall:
             _sendable(text.replace(BOUNDARY, boundary)) for text in (question.system, question.user)
         )
 
-    async def answer(self) -> Parsed:
+    async def answer(self) -> ParsedAnswer:
         """Return the answer, checked against the schema; raises CallFailed."""
         self.dialect = self._known = await recall_dialect(self.retries.connection, self.model)
         completion = await self._complete(self.dialect)
@@ -64,7 +64,7 @@ class JudgeCall:
                 return await self._longer()
             return await self._corrected(completion, mismatch)
 
-    def _read(self, done: Completion) -> Parsed:
+    def _read(self, done: Completion) -> ParsedAnswer:
         """Parse a response. One that occurs verbatim in the data is a quotation from it, not the judge's answer."""
         parsed = parse(done.text, self.question.schema)
         if literal(parsed.written)[1:-1] in self.question.user:
@@ -75,7 +75,7 @@ class JudgeCall:
             return parsed
         return replace(parsed, chances=chances_of(done.logprobs, choice.name, choice.options))
 
-    async def _longer(self) -> Parsed:
+    async def _longer(self) -> ParsedAnswer:
         """Retry once with twice the token limit."""
         self.max_tokens *= 2
         completion = await self._complete(self.dialect)
@@ -87,7 +87,7 @@ class JudgeCall:
                 raise CallFailed(failures.BAD_OUTPUT, detail) from None
             return await self._corrected(completion, mismatch)
 
-    async def _corrected(self, first: Completion, mismatch: SchemaMismatch) -> Parsed:
+    async def _corrected(self, first: Completion, mismatch: SchemaMismatch) -> ParsedAnswer:
         """Send the model its error once, with instructions for the expected format."""
         asked_for = f"That answer cannot be taken: {mismatch} {form_in_words(self.question.schema)}"
         extra_messages = (

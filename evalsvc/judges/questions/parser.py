@@ -27,7 +27,7 @@ _decoder = json.JSONDecoder(
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedAnswer:
     """An answer that satisfies the schema.
 
     `was_repaired` means that the text was not valid JSON. `written` is the part of the text with the answer, and
@@ -51,7 +51,7 @@ class SchemaMismatch(Exception):
         self.has_json = has_json
 
 
-def parse(text: str, schema: Mapping[str, object]) -> Parsed:
+def parse(text: str, schema: Mapping[str, object]) -> ParsedAnswer:
     """Extract one JSON object from a text and validate it. Raises SchemaMismatch.
 
     A fence or prose around the object is allowed. Several objects are rejected: one might be quoted from the text that
@@ -61,10 +61,10 @@ def parse(text: str, schema: Mapping[str, object]) -> Parsed:
     try:
         value, end = _decoder.raw_decode(body)
     except (ValueError, RecursionError):
-        return Parsed(_checked(_repaired(body, schema), schema), was_repaired=True, written=body.strip())
+        return ParsedAnswer(_checked(_repaired(body, schema), schema), was_repaired=True, written=body.strip())
     if "{" in body[end:]:
         raise SchemaMismatch("There is more than one JSON object.")
-    return Parsed(_checked(value, schema), written=body[:end])
+    return ParsedAnswer(_checked(value, schema), written=body[:end])
 
 
 def _body(text: str) -> str:

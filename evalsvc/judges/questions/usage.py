@@ -18,7 +18,7 @@ from evalsvc.judges.failures import (
     TIMEOUT,
     CallFailed,
 )
-from evaluators.base import CannotScore, FailedForNow, JSONValue
+from evaluators.base import CannotScore, JSONValue, TransientError
 from evaluators.gateway import NotYet, Question
 
 FOR_NOW = frozenset((TIMEOUT, BAD_OUTPUT, CONNECTION))
@@ -86,9 +86,9 @@ def as_no_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
         wait = failed.retry_after_seconds or 0.0
         return NotYet(RATE_LIMITED, failed.detail, extra=extra, retry_after_seconds=wait)
     if failed.code in FOR_NOW:
-        return FailedForNow(failed.code, failed.detail, extra=extra)
+        return TransientError(failed.code, failed.detail, extra=extra)
     if failed.code == BUG:
-        return FailedForNow("evaluator_failed", failed.detail, extra=extra)
+        return TransientError("evaluator_failed", failed.detail, extra=extra)
     return CannotScore("input_too_long" if is_too_long(failed) else failed.code, failed.detail, extra=extra)
 
 

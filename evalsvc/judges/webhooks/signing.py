@@ -22,7 +22,7 @@ from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.webhooks.secrets import signing_keys
 from evalsvc.outbound.client import Answer, post_json_async
 from evalsvc.outbound.failures import OutboundFailed
-from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
+from evaluators.base import CannotScore, JSONValue, Settings, TransientError
 
 MAX_BYTES = 256 * 1024
 DEFAULT_SECONDS, MAX_SECONDS = 10.0, 30.0
@@ -47,7 +47,7 @@ async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue
     deadline = time.monotonic() + seconds_of(settings)
     try:
         return await _once(url, body, keys, id, deadline)
-    except FailedForNow as failed:
+    except TransientError as failed:
         if failed.code != "connection" or deadline - time.monotonic() < LEAST_SECONDS + PAUSE_SECONDS:
             raise
     await asyncio.sleep(PAUSE_SECONDS)
@@ -92,29 +92,29 @@ async def _once(url: str, body: bytes, keys: Sequence[bytes], id: str, deadline:
 def _unreached(failed: OutboundFailed) -> CannotScore:
     match failed.code:
         case OutboundFailed.TIMEOUT:
-            return FailedForNow("timeout", "The webhook did not answer in time.")
+            return TransientError("timeout", "The webhook did not answer in time.")
         case OutboundFailed.CONNECTION:
-            return FailedForNow("connection", f"The webhook cannot be reached. {failed.detail}")
+            return TransientError("connection", f"The webhook cannot be reached. {failed.detail}")
         case OutboundFailed.TOO_LARGE:
-            return FailedForNow("bad_output", f"The webhook answered more than {MAX_BYTES // 1024} kB.")
+            return TransientError("bad_output", f"The webhook answered more than {MAX_BYTES // 1024} kB.")
         case OutboundFailed.BAD_ANSWER:
-            return FailedForNow("bad_output", f"The webhook's answer cannot be read. {failed.detail}")
+            return TransientError("bad_output", f"The webhook's answer cannot be read. {failed.detail}")
     return CannotScore("not_configured", f"The webhook cannot be called. {failed.detail}")
 
 
 def _read(answer: Answer) -> JSONValue:
     status = answer.status
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise FailedForNow("rate_limited", "The webhook answered HTTP 429: too many requests.")
+        raise TransientError("rate_limited", "The webhook answered HTTP 429: too many requests.")
     if status == HTTPStatus.REQUEST_TIMEOUT:
-        raise FailedForNow("timeout", "The webhook answered HTTP 408: it did not get the request in time.")
+        raise TransientError("timeout", "The webhook answered HTTP 408: it did not get the request in time.")
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise FailedForNow("connection", f"The webhook failed with HTTP {status}.")
+        raise TransientError("connection", f"The webhook failed with HTTP {status}.")
     if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         follow = " Redirects are not followed." if status < HTTPStatus.BAD_REQUEST else ""
         raise CannotScore("webhook_rejected", f"The webhook answered HTTP {status}.{follow}")
     try:
         payload: JSONValue = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
-        raise FailedForNow("bad_output", "The webhook's answer is not JSON.") from None
+        raise TransientError("bad_output", "The webhook's answer is not JSON.") from None
     return payload

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from evalsvc.accounts.access.permissions import check_write_scope
 from evalsvc.accounts.views import AccountView
-from evalsvc.ops.moving.export import AccountExport, Gzipped, begin_export
+from evalsvc.ops.moving.export import AccountExport, GzipExport, begin_export
 
 NDJSON = "application/x-ndjson"
 
@@ -37,7 +37,7 @@ class AccountExportView(AccountView):
         begin_export(account=self.account, actor=self.caller.actor)
         lines = AccountExport(self.account)
         gzipped = "gzip" in request.headers.get("Accept-Encoding", "")
-        response = StreamingHttpResponse(Gzipped(lines) if gzipped else lines, content_type=NDJSON)
+        response = StreamingHttpResponse(GzipExport(lines) if gzipped else lines, content_type=NDJSON)
         if gzipped:
             response["Content-Encoding"] = "gzip"
         patch_vary_headers(response, ["Accept-Encoding"])

@@ -21,7 +21,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import DELETION_BEGAN, OPERATOR, begin_deletion
 from evalsvc.evaluations.maintenance import account_exit
 from evalsvc.experiments.models import Config
-from evalsvc.experiments.notices import EPOCHS, tell_after_commit
+from evalsvc.experiments.notices import EPOCHS, publish_on_commit
 from evalsvc.experiments.services import delete_experiment
 from evalsvc.infra.redis import shared_client
 from evalsvc.ops.account_tables import LAST, OF_EXPERIMENTS, TABLES, Table, delete_rows
@@ -121,7 +121,7 @@ def _end_work(account: Account) -> None:
         Config.objects.filter(account=account).exclude(state=Config.State.DELETED).update(
             state=Config.State.DELETED, epoch=F("epoch") + 1
         )
-        tell_after_commit(EPOCHS)
+        publish_on_commit(EPOCHS)
 
 
 def _delete_all(account_id: int, since: datetime | None, note: Tell, account: Account | None) -> None:

@@ -51,7 +51,7 @@ SELECT pg_walfile_name(pg_current_wal_lsn()), current_setting('archive_mode'),
 
 
 @dataclass(slots=True)
-class Scrubbed:
+class ScrubResult:
     """The number of rewritten tables, the tables skipped because they were in use, and the append-only file's error."""
 
     tables: int = 0
@@ -64,12 +64,12 @@ class Scrubbed:
         return not self.left and not self.aof
 
 
-def scrub(*, tell: Callable[[str, int], None], lock_seconds: int | None = None) -> Scrubbed:
+def scrub(*, tell: Callable[[str, int], None], lock_seconds: int | None = None) -> ScrubResult:
     """Rewrite every table and the append-only file; requires the role that owns the tables.
 
     Accounts that were deleted earlier are marked as scrubbed if nothing was skipped.
     """
-    result = Scrubbed()
+    result = ScrubResult()
     with connections[OWNER].cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         began_at = cursor.fetchone()[0]
@@ -88,7 +88,7 @@ def scrub(*, tell: Callable[[str, int], None], lock_seconds: int | None = None) 
     return result
 
 
-def _rewrite(cursor: CursorWrapper, statement: str, table: str, done: Scrubbed) -> None:
+def _rewrite(cursor: CursorWrapper, statement: str, table: str, done: ScrubResult) -> None:
     try:
         cursor.execute(statement)
         done.tables += 1
@@ -98,7 +98,7 @@ def _rewrite(cursor: CursorWrapper, statement: str, table: str, done: Scrubbed) 
         done.left.append(table)
 
 
-def _forget_statistics(cursor: CursorWrapper, done: Scrubbed) -> None:
+def _forget_statistics(cursor: CursorWrapper, done: ScrubResult) -> None:
     """Take away what PostgreSQL remembers of tables that are empty now."""
     cursor.execute(STATISTICS)
     for table, schema, name, columns in cursor.fetchall():

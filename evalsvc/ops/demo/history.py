@@ -13,7 +13,7 @@ from django.db import connections, transaction
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import add_member, create_account
 from evalsvc.catalog.managed import managed_profiles
-from evalsvc.evaluations.rollups.keep import fold
+from evalsvc.evaluations.rollups.keep import apply_deltas
 from evalsvc.local.supervisor.demo.accounts import HISTORY, MEMBERS
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
@@ -81,7 +81,7 @@ def seed_demo_history() -> int:
         account = create_account(name=NAME)
         add_member(account=account, user=user, role=Member.Role.READER)
         n = _fill(account.pk)
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     return n
 
 

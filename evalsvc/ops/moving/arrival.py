@@ -31,7 +31,7 @@ Tell = Callable[[str, int], None]
 
 
 @dataclass(slots=True)
-class Arrived:
+class AccountImport:
     """An account that was brought in."""
 
     account: Account
@@ -47,7 +47,7 @@ class Arrived:
     """Its first key; empty where it stays off."""
 
 
-def bring_in(path: Path, *, name: str | None = None, tell: Tell = lambda what, n: None) -> Arrived:
+def bring_in(path: Path, *, name: str | None = None, tell: Tell = lambda what, n: None) -> AccountImport:
     """Bring the account of a file into this installation, and recount it.
 
     Ended in the middle it leaves nothing, or an account that is off and that `delete_account` deletes. Raises
@@ -70,7 +70,7 @@ def bring_in(path: Path, *, name: str | None = None, tell: Tell = lambda what, n
     return arrived
 
 
-def _write(file: AccountFile, name: str, tell: Tell) -> Arrived:
+def _write(file: AccountFile, name: str, tell: Tell) -> AccountImport:
     people: list[bytes] = []
     batch: list[bytes] = []
     table, size = "", 0
@@ -90,7 +90,7 @@ def _write(file: AccountFile, name: str, tell: Tell) -> Arrived:
     return _complete(file, people)
 
 
-def _complete(file: AccountFile, people: list[bytes]) -> Arrived:
+def _complete(file: AccountFile, people: list[bytes]) -> AccountImport:
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
     account = Account.objects.filter(pk=file.account_id).first()
@@ -105,10 +105,10 @@ def _complete(file: AccountFile, people: list[bytes]) -> Arrived:
     renew_secrets(account)
     release = str(file.manifest["release"])
     record_audit(account=account, actor="operator", action="account.imported", target=file.name, release=release)
-    return Arrived(account, counts, file.manifest["needs"], new_people)
+    return AccountImport(account, counts, file.manifest["needs"], new_people)
 
 
-def _open(arrived: Arrived) -> None:
+def _open(arrived: AccountImport) -> None:
     """Recount, and let people in where nothing is wrong."""
     account = arrived.account
     if many := [name for name, n in arrived.counts.items() if n >= MANY]:

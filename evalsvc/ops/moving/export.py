@@ -84,7 +84,7 @@ class AccountExport:
         self._context.run(self._lines.close)
 
 
-class Gzipped:
+class GzipExport:
     """The same, gzipped."""
 
     def __init__(self, lines: AccountExport) -> None:

@@ -15,7 +15,7 @@ FULL_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Alert:
     """Something that is wrong: what, what to do, and where on the page its figures are."""
 
     title: str
@@ -25,7 +25,7 @@ class Trouble:
     tone: str = "error"
 
 
-def troubles_of(reading: PanelReading) -> list[Trouble]:
+def troubles_of(reading: PanelReading) -> list[Alert]:
     """Return what is wrong, the most urgent first."""
     return [
         *_silence(reading),
@@ -37,16 +37,16 @@ def troubles_of(reading: PanelReading) -> list[Trouble]:
     ]
 
 
-def _silence(reading: PanelReading) -> Iterator[Trouble]:
+def _silence(reading: PanelReading) -> Iterator[Alert]:
     if reading.backlog is None or reading.inventory is None:
-        yield Trouble(
+        yield Alert(
             "PostgreSQL does not tell",
             "Its figures are missing.",
             "See that it runs, and is not overloaded.",
             "database",
         )
     if reading.beats is None:
-        yield Trouble(
+        yield Alert(
             "Valkey does not answer",
             "Its figures are missing.",
             "See that it runs, and that REDIS_URL leads to it.",
@@ -54,7 +54,7 @@ def _silence(reading: PanelReading) -> Iterator[Trouble]:
         )
 
 
-def _workers(reading: PanelReading) -> Iterator[Trouble]:
+def _workers(reading: PanelReading) -> Iterator[Alert]:
     for part in alive.PARTS if reading.beats is not None else ():
         if not reading.n_alive(part):
             name = "The clock" if part == alive.BEAT else f"No worker of the queue {part}"
@@ -62,16 +62,16 @@ def _workers(reading: PanelReading) -> Iterator[Trouble]:
             command = (
                 "celery -A evalsvc.celery beat" if part == alive.BEAT else f"celery -A evalsvc.celery worker -Q {part}"
             )
-            yield Trouble(f"{name} {says}", "What it does is kept, and waits.", f"Start one: {command}", "workers")
+            yield Alert(f"{name} {says}", "What it does is kept, and waits.", f"Start one: {command}", "workers")
 
 
-def _lag(reading: PanelReading) -> Iterator[Trouble]:
+def _lag(reading: PanelReading) -> Iterator[Alert]:
     backlog = reading.backlog
     for lane in LANES if backlog is not None else ():
         assert backlog is not None  # noqa: S101  there are no lanes without it
         if backlog.oldest[lane] > LAG_SECONDS:
             says = f"{backlog.depth[lane]} evaluations wait, the oldest for {backlog.oldest[lane]:.0f} s."
-            yield Trouble(f"The lane {lane} lags", says, _lag_remedy(reading, lane), "lanes")
+            yield Alert(f"The lane {lane} lags", says, _lag_remedy(reading, lane), "lanes")
 
 
 def _lag_remedy(reading: PanelReading, lane: str) -> str:
@@ -84,15 +84,15 @@ def _lag_remedy(reading: PanelReading, lane: str) -> str:
     return "Start more workers of this queue, or give this machine more processors."
 
 
-def _tasks(reading: PanelReading) -> Iterator[Trouble]:
+def _tasks(reading: PanelReading) -> Iterator[Alert]:
     late = [task for task in reading.tasks or () if task.is_late]
     if late:
         names = ", ".join(task.name for task in late)
         remedy = "See that the clock and the worker of its queue run, and read the worker's log."
-        yield Trouble("A task of the clock is late", f"It has not ended well in time: {names}.", remedy, "clock")
+        yield Alert("A task of the clock is late", f"It has not ended well in time: {names}.", remedy, "clock")
 
 
-def _outside(reading: PanelReading) -> Iterator[Trouble]:
+def _outside(reading: PanelReading) -> Iterator[Alert]:
     judges, deliveries = reading.judges, reading.deliveries
     if judges is not None and judges.n_failing:
         codes = ", ".join(f"{code} {n}" for code, n in judges.codes.items())
@@ -101,22 +101,22 @@ def _outside(reading: PanelReading) -> Iterator[Trouble]:
             "The admins of these accounts read at their connection why, and mend it. If all fail with connection, look"
             " at this machine's network."
         )
-        yield Trouble("Judges fail", says, remedy, "judges", "warning")
+        yield Alert("Judges fail", says, remedy, "judges", "warning")
     if deliveries is not None and deliveries.n_failing:
         says = (
             f"{deliveries.n_failing} of {deliveries.n_endpoints} webhooks take nothing; "
             f"{deliveries.n_retried} deliveries are being tried again."
         )
         remedy = "The admins of these accounts read at their webhook why, mend it, and deliver again."
-        yield Trouble("Webhooks do not deliver", says, remedy, "deliveries", "warning")
+        yield Alert("Webhooks do not deliver", says, remedy, "deliveries", "warning")
 
 
-def _data(reading: PanelReading) -> Iterator[Trouble]:
+def _data(reading: PanelReading) -> Iterator[Alert]:
     inventory: Inventory | None = reading.inventory
     if inventory is None:
         return
     if not inventory.is_migrated or not inventory.has_functions:
-        yield Trouble(
+        yield Alert(
             "The database is of another version",
             "Migrations or functions are missing.",
             "Run python manage.py migrate.",
@@ -124,10 +124,8 @@ def _data(reading: PanelReading) -> Iterator[Trouble]:
         )
     if inventory.n_connections > FULL_SHARE * inventory.max_connections:
         says = f"{inventory.n_connections} of {inventory.max_connections} connections are open."
-        yield Trouble(
+        yield Alert(
             "PostgreSQL has few connections left", says, "Raise max_connections, or make the pools smaller.", "database"
         )
     if inventory.disk.is_short:
-        yield Trouble(
-            "The disk is nearly full", "Less than a tenth is free.", "Make room, or shorten retention.", "disk"
-        )
+        yield Alert("The disk is nearly full", "Less than a tenth is free.", "Make room, or shorten retention.", "disk")

@@ -17,7 +17,7 @@ MOST_TAKEN_IN = 32 * 1024
 Application = Callable[[dict[str, Any], Callable[..., object]], Iterable[bytes]]
 
 
-class HeardBody:
+class TrackedBody:
     """`wsgi.input`."""
 
     def __init__(self, body: Body) -> None:
@@ -40,7 +40,7 @@ class HeardBody:
         data = self._heard(self._body.readline, size)
         return self._counted(data, is_end=not data and size != 0)
 
-    def __iter__(self) -> HeardBody:
+    def __iter__(self) -> TrackedBody:
         return self
 
     def __next__(self) -> bytes:
@@ -91,7 +91,7 @@ def ended_early() -> BodyBroken:
     return BodyBroken("The body ends before its announced length.")
 
 
-def heard(application: Application) -> Application:
+def close_if_unread(application: Application) -> Application:
     """Wrap an application to read bodies as TrackedBody, and close connections with an unread body.
 
     This is decided before the response headers are sent: a client reuses a connection unless they announce its end.
@@ -99,7 +99,7 @@ def heard(application: Application) -> Application:
 
     def answer(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
         response = start_response.__self__  # type: ignore[attr-defined]  # gunicorn's Response
-        body = HeardBody(environ["wsgi.input"])
+        body = TrackedBody(environ["wsgi.input"])
         environ["wsgi.input"] = body
 
         def begin(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:

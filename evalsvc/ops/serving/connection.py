@@ -12,7 +12,7 @@ from gunicorn.workers.gthread import TConn
 
 from evalsvc.ops.serving.pace import HEAD_SECONDS, PacedUnreader
 from evalsvc.ops.serving.sockets import lingering
-from evalsvc.rest.edge.door import Visit
+from evalsvc.rest.edge.door import AdmittedRequest
 
 PATIENCE_SECONDS = 0.005
 """For the first bytes of a new connection."""
@@ -27,7 +27,7 @@ class ClientConnection(TConn):
         # gunicorn would make one with an unreader that waits for as long as the sender likes.
         self.parser = get_parser(cfg, sock, client)
         self.parser.unreader = self.unreader
-        self.visit: Visit | None = None
+        self.visit: AdmittedRequest | None = None
         self.account_id: int | None = None
         self.head_deadline: float | None = None
         self._is_new = True

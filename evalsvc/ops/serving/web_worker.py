@@ -12,12 +12,12 @@ from gunicorn.workers.gthread import _DEFER, ThreadWorker
 
 from evalsvc.local.drain import REQUESTS_SECONDS
 from evalsvc.ops.metering.pools import note_pools
-from evalsvc.ops.serving.body import Application, heard
+from evalsvc.ops.serving.body import Application, close_if_unread
 from evalsvc.ops.serving.connection import ClientConnection
 from evalsvc.ops.serving.drain import draining
 from evalsvc.ops.serving.pace import slow_senders
 from evalsvc.ops.serving.sockets import lingering
-from evalsvc.rest.edge.door import Visit, door, visiting
+from evalsvc.rest.edge.door import AdmittedRequest, door, visiting
 
 NOBODY = 0
 """Whose requests have no key, as those for health: a connection that had one has turns apart from new ones."""
@@ -46,7 +46,7 @@ class WebWorker(ThreadWorker):
         room.resize(places_for(n_threads))
         turns.resize(n_threads - places_for(n_threads))
         slow_senders.resize(n_threads // 2)
-        self.wsgi = heard(self.wsgi)
+        self.wsgi = close_if_unread(self.wsgi)
         super().run()
         lingering.finish(LAST_MOMENT_SECONDS)
 
@@ -64,7 +64,7 @@ class WebWorker(ThreadWorker):
 
     def enqueue_req(self, conn: ClientConnection) -> None:
         """Have a request of a connection served when it is its turn, by the account of the one before it."""
-        conn.visit = Visit(partial(super().enqueue_req, conn), conn.account_id)
+        conn.visit = AdmittedRequest(partial(super().enqueue_req, conn), conn.account_id)
         door.come(conn.visit)
 
     def handle(self, conn: ClientConnection) -> object:

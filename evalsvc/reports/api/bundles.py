@@ -22,7 +22,7 @@ from evalsvc.datasets.api.receiver import CHUNK, CountedBody, Form, is_form, rec
 from evalsvc.experiments.api.answers.runs import ExperimentFacts
 from evalsvc.experiments.api.shapes import planned_experiment_out
 from evalsvc.experiments.selectors import get_experiment, get_plan
-from evalsvc.reports.bundles.importer import CopyWish, ImportedCopy, import_bundle
+from evalsvc.reports.bundles.importer import ImportedCopy, ImportOptions, import_bundle
 from evalsvc.reports.bundles.writer import bundle_experiment
 from evalsvc.rest.answering.shapes import AnswerShape, answers_with
 from evalsvc.rest.bodies.names import NameText
@@ -132,7 +132,7 @@ class ImportView(AccountView):
             (file, *others) = [upload for _, upload in self.form.uploads("file")]
             if others:
                 raise Invalid(FieldError("/file", "One bundle at a time."))
-        wish = CopyWish(**{name: options.get(name) for name in ("name", "project_name", "dataset_name")})
+        wish = ImportOptions(**{name: options.get(name) for name in ("name", "project_name", "dataset_name")})
         imported_copy = import_bundle(
             account=self.account,
             file=cast("BinaryIO", file),

@@ -64,7 +64,7 @@ WHERE o.config_id = c.id AND o.pos = w.pos
 
 
 @dataclass(frozen=True, slots=True)
-class CopyWish:
+class ImportOptions:
     """Names that a copy should have instead of those in the bundle."""
 
     name: str | None = None
@@ -82,7 +82,7 @@ class ImportedCopy:
     content_hash: str
 
 
-def import_bundle(*, account: Account, file: BinaryIO, wish: CopyWish, now: datetime, actor: str) -> ImportedCopy:
+def import_bundle(*, account: Account, file: BinaryIO, wish: ImportOptions, now: datetime, actor: str) -> ImportedCopy:
     """Create an experiment from a bundle in the account, with new ids, in one transaction.
 
     It uses an existing dataset version of the account if one has the same content. Its totals are recomputed from the
@@ -98,7 +98,7 @@ def import_bundle(*, account: Account, file: BinaryIO, wish: CopyWish, now: date
 
 
 def _copy(
-    account: Account, bundle: Bundle, said: BundledExperiment, plan: Any, wish: CopyWish, now: datetime, actor: str
+    account: Account, bundle: Bundle, said: BundledExperiment, plan: Any, wish: ImportOptions, now: datetime, actor: str
 ) -> ImportedCopy:
     version, is_new = _version(account, bundle, said, wish, actor)
     source = bundle.manifest.source
@@ -129,7 +129,7 @@ def _copy(
 
 
 def _version(
-    account: Account, bundle: Bundle, said: BundledExperiment, wish: CopyWish, actor: str
+    account: Account, bundle: Bundle, said: BundledExperiment, wish: ImportOptions, actor: str
 ) -> tuple[DatasetVersion, bool]:
     """Return the version with these examples: one that the account has, or a new dataset's first."""
     same = DatasetVersion.objects.filter(account=account, content_hash=said.dataset.content_hash)

@@ -27,10 +27,10 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ` Did you mean …?` for the end of a message, or nothing when nothing is near."""
-    return asked(nearest(word, known))
+    return did_you_mean(nearest(word, known))
 
 
-def asked(names: Iterable[str]) -> str:
+def did_you_mean(names: Iterable[str]) -> str:
     """Return ` Did you mean …?` about these names, or nothing when there are none."""
     quoted = [f"`{name}`" for name in names]
     if not quoted:

@@ -44,7 +44,7 @@ def spellings_of(name: str) -> list[str]:
     return list(dict.fromkeys((spell_name(name), name)))
 
 
-def unseen_in(name: str) -> str | None:
+def first_invisible_char(name: str) -> str | None:
     """Return the first invisible character of a name, or None."""
     return next((c for c in name if c in UNSEEN or unicodedata.category(c) in UNSEEN_KINDS), None)
 
@@ -59,7 +59,7 @@ def clean_name(name: str, pointer: str) -> str:
     """Normalize a new name for storage. Raises Invalid for one with an invisible character."""
     if is_plain_name(name):
         return name
-    if (unseen := unseen_in(name)) is not None:
+    if (unseen := first_invisible_char(name)) is not None:
         raise Invalid(FieldError(pointer, why_refused(unseen)))
     return spell_name(name)
 
@@ -79,7 +79,7 @@ def app_error(name: str | None) -> FieldError | None:
     normalized = kept_app(name) or ""
     if not 2 <= len(normalized) <= 50:
         return FieldError("/app", "2 to 50 characters.")
-    unseen = None if is_plain_name(normalized) else unseen_in(normalized)
+    unseen = None if is_plain_name(normalized) else first_invisible_char(normalized)
     return FieldError("/app", why_refused(unseen)) if unseen else None
 
 
@@ -94,6 +94,6 @@ class NameText(serializers.CharField):
     def to_internal_value(self, data: Any) -> str:
         """Return the normalized name; `invalid` for an invisible character."""
         text = super().to_internal_value(data)
-        if (unseen := unseen_in(text)) is not None:
+        if (unseen := first_invisible_char(text)) is not None:
             raise serializers.ValidationError(why_refused(unseen), "invalid")
         return spell_name(text)

@@ -25,7 +25,7 @@ LONGEST_PAUSE_SECONDS = 0.01
 
 
 @dataclass(eq=False, slots=True)
-class Visit:
+class AdmittedRequest:
     """One request, from when it has come to its answer."""
 
     begin: Callable[[], None]
@@ -35,7 +35,7 @@ class Visit:
     is_over: bool = False
 
 
-class Door:
+class ConcurrencyLimiter:
     """The requests of one process."""
 
     def __init__(self, *, most: int = MOST_AT_WORK) -> None:
@@ -45,9 +45,9 @@ class Door:
         self.is_watched = False
         """Whether somebody waits until few are at work."""
         # At work, with when each began or went on, in that order.
-        self._at_work: OrderedDict[Visit, float] = OrderedDict()
+        self._at_work: OrderedDict[AdmittedRequest, float] = OrderedDict()
         # Who waits for a turn, by account, in the order of the accounts' turns.
-        self._queues: OrderedDict[int | None, deque[Visit]] = OrderedDict()
+        self._queues: OrderedDict[int | None, deque[AdmittedRequest]] = OrderedDict()
 
     @property
     def n_at_work(self) -> int:
@@ -56,23 +56,23 @@ class Door:
             self._pass_over_the_slow()
             return len(self._at_work)
 
-    def come(self, visit: Visit) -> None:
+    def come(self, visit: AdmittedRequest) -> None:
         """Let it begin, now or when it is its turn."""
         with self._lock:
             self._queues.setdefault(visit.account_id, deque()).append(visit)
         self.look()
 
-    def go_aside(self, visit: Visit) -> None:
+    def release(self, visit: AdmittedRequest) -> None:
         """Give the visit's place to others while it waits."""
         self._leave(visit)
 
-    def come_back(self, visit: Visit) -> None:
+    def reacquire(self, visit: AdmittedRequest) -> None:
         """Count the visit as at work again. It does not wait for a turn: it has had that."""
         with self._lock:
             if not visit.is_over:
                 self._at_work[visit] = time.monotonic()
 
-    def go(self, visit: Visit) -> None:
+    def go(self, visit: AdmittedRequest) -> None:
         """End the visit."""
         visit.is_over = True
         self._leave(visit)
@@ -91,19 +91,19 @@ class Door:
         for visit in ready:
             visit.begin()
 
-    def wait_until_few(self) -> None:
+    def wait_for_capacity(self) -> None:
         """Wait until hardly anybody is at work, for a moment at most; for one thread."""
         with self._lock:
             self.is_watched = True
             self._left.wait_for(lambda: len(self._at_work) < FEW, LONGEST_PAUSE_SECONDS)
             self.is_watched = False
 
-    def _leave(self, visit: Visit) -> None:
+    def _leave(self, visit: AdmittedRequest) -> None:
         with self._lock:
             self._at_work.pop(visit, None)
         self.look()
 
-    def _next(self) -> Visit:
+    def _next(self) -> AdmittedRequest:
         account_id, queue = self._queues.popitem(last=False)
         visit = queue.popleft()
         if queue:
@@ -116,13 +116,13 @@ class Door:
             self._at_work.popitem(last=False)
 
 
-door = Door()
+door = ConcurrencyLimiter()
 """This process' door; the web worker lets every request in by it."""
 _current = threading.local()
 
 
 @contextmanager
-def visiting(visit: Visit) -> Iterator[None]:
+def visiting(visit: AdmittedRequest) -> Iterator[None]:
     """Serve a visit in this thread, until its end."""
     _current.visit = visit
     try:
@@ -132,7 +132,7 @@ def visiting(visit: Visit) -> Iterator[None]:
         door.go(visit)
 
 
-def current_visit() -> Visit | None:
+def current_visit() -> AdmittedRequest | None:
     """Return the visit that this thread serves; None where requests do not come by the door, as in a worker."""
     return getattr(_current, "visit", None)
 
@@ -150,8 +150,8 @@ def aside() -> Iterator[None]:
     if visit is None:
         yield
         return
-    door.go_aside(visit)
+    door.release(visit)
     try:
         yield
     finally:
-        door.come_back(visit)
+        door.reacquire(visit)

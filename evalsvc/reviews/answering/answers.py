@@ -26,7 +26,7 @@ MAX_EARLIER = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReviewResponse:
     """A reviewer's response to an item.
 
     Answers to the questions, or for a pair a choice between the displayed sides.
@@ -61,7 +61,13 @@ def lease_item(
 
 
 def answer_item(
-    *, account: Account, review_id: uuid.UUID, item_id: int, token: uuid.UUID, said: Said, revise: bool = False
+    *,
+    account: Account,
+    review_id: uuid.UUID,
+    item_id: int,
+    token: uuid.UUID,
+    said: ReviewResponse,
+    revise: bool = False,
 ) -> ReviewAnswer:
     """Store the response of a leaseholder and update the label. Sending the same response again changes nothing.
 
@@ -130,7 +136,7 @@ class SaidValues:
     explanation: str | None
 
 
-def read_said(review: Review, item: ReviewItem, said: Said) -> SaidValues:
+def read_said(review: Review, item: ReviewItem, said: ReviewResponse) -> SaidValues:
     """Return the values to store for a response. Raises Invalid with pointers."""
     explanation = said.explanation or None
     if explanation and len(explanation) > MAX_EXPLANATION:

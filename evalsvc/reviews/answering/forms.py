@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.values import Category
 from evalsvc.rest.bodies.scalars import is_bigint
-from evalsvc.reviews.answering.answers import Said
+from evalsvc.reviews.answering.answers import ReviewResponse
 from evalsvc.reviews.content import as_shown, content_of
 from evalsvc.reviews.models import Review, ReviewAnswer
 from evalsvc.reviews.questions import FIRST, SECOND, TIE, Question, Type, questions_of
@@ -22,7 +22,7 @@ PAIR_OPTIONS = ((FIRST, "First is better"), (SECOND, "Second is better"), (TIE, 
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedText:
+class TruncatedText:
     """A text, with a collapsed end if it is long."""
 
     title: str
@@ -59,8 +59,8 @@ class ItemForm:
 
     row: ReviewAnswer
     is_gone: bool
-    before: Sequence[FoldedText]
-    outputs: Sequence[FoldedText]
+    before: Sequence[TruncatedText]
+    outputs: Sequence[TruncatedText]
     questions: Sequence[QuestionForm]
     others: Sequence[str]
     explanation: str
@@ -71,13 +71,13 @@ class ItemForm:
         return len(self.questions) == 1 and 0 < len(self.questions[0].options) <= MOST_BUTTONS
 
 
-def folded(title: str, text: str, scores: Sequence[Any] = ()) -> FoldedText:
+def folded(title: str, text: str, scores: Sequence[Any] = ()) -> TruncatedText:
     """Return a text in two parts; what little would be left over is not folded."""
     if len(text) <= SHOWN_CHARACTERS * 1.2:
-        return FoldedText(title, text, "", scores)
+        return TruncatedText(title, text, "", scores)
     cut = text.rfind(" ", SHOWN_CHARACTERS - 100, SHOWN_CHARACTERS)
     cut = SHOWN_CHARACTERS if cut < 0 else cut
-    return FoldedText(title, text[:cut], text[cut:], scores)
+    return TruncatedText(title, text[:cut], text[cut:], scores)
 
 
 def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | None = None) -> ItemForm:
@@ -96,7 +96,7 @@ def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | No
         before,
         [folded(title, output.text, output.scores) for title, output in zip(titles, outputs, strict=False)],
         _questions(review, dict(row.said or {}), typed or {}),
-        [words_of_said(review, answer) for answer in others] if review.show_answers else [],
+        [format_response(review, answer) for answer in others] if review.show_answers else [],
         (typed or {}).get("explanation", row.explanation or ""),
     )
 
@@ -149,17 +149,17 @@ def _sent_for(category: Category) -> dict[str, Any]:
     return {"value_score": category.score}
 
 
-def said_in_form(review: Review, sent: Mapping[str, str]) -> Said:
+def parse_review_form(review: Review, sent: Mapping[str, str]) -> ReviewResponse:
     """Parse a submitted form. Missing answers are left to the service to reject."""
     explanation = sent.get("explanation", "").replace("\r\n", "\n").strip() or None
     if review.kind == Review.Kind.PAIR:
-        return Said((), sent.get("choice"), explanation)
+        return ReviewResponse((), sent.get("choice"), explanation)
     answers = [
         {"criteria": str(question.id), **value}
         for question in questions_of(review.criteria)
         if (value := _value(question, sent.get(f"{PREFIX}{question.id}", ""))) is not None
     ]
-    return Said(answers, None, explanation)
+    return ReviewResponse(answers, None, explanation)
 
 
 def _value(question: Question, sent: str) -> dict[str, Any] | None:
@@ -178,7 +178,7 @@ def _value(question: Question, sent: str) -> dict[str, Any] | None:
     return _sent_for(question.categories[int(sent)])
 
 
-def words_of_said(review: Review, row: ReviewAnswer) -> str:
+def format_response(review: Review, row: ReviewAnswer) -> str:
     """Format a stored answer as text; for a pair, by the sides as displayed."""
     values = dict(row.said or {})
     if review.kind == Review.Kind.PAIR:
@@ -207,11 +207,11 @@ def _place(places: Mapping[str, str], sent: str) -> str:
     return places.get(sent.strip(), "") if places else sent
 
 
-def said_in_words(review: Review, row: Mapping[str, str]) -> Said:
+def said_in_words(review: Review, row: Mapping[str, str]) -> ReviewResponse:
     """Parse a row of an export, or of another tool; categories are given by their labels."""
     explanation = row.get("explanation", "").strip() or None
     if review.kind == Review.Kind.PAIR:
-        return Said((), row.get("choice", "").strip().lower(), explanation)
+        return ReviewResponse((), row.get("choice", "").strip().lower(), explanation)
     answers = []
     for question in questions_of(review.criteria):
         cell = row.get(f"answer:{question.name}", "")
@@ -219,4 +219,4 @@ def said_in_words(review: Review, row: Mapping[str, str]) -> Said:
         place = cell.strip().lower() if question.annotation_type == Type.BINARY else _place(places, cell)
         if (value := _value(question, place)) is not None:
             answers.append({"criteria": str(question.id), **value})
-    return Said(answers, None, explanation)
+    return ReviewResponse(answers, None, explanation)

@@ -33,7 +33,7 @@ class SampleAsk:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ItemSample:
     """What was drawn: the items in their order with their probabilities, and what the draw rests on."""
 
     items: Sequence[tuple[FrameRow, float, bool]]
@@ -41,7 +41,7 @@ class Drawn:
     facts: Mapping[str, Any]
 
 
-def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> Drawn:
+def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> ItemSample:
     """Draw the items of a review. The same frame, question and seed draw the same. Within the account's scope.
 
     Raises Invalid where the frame has nothing that this draw could favour by, and for too many items.
@@ -73,7 +73,7 @@ def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> Drawn:
         (candidate, chance, swap and candidate.other_id != 0)
         for candidate, chance, swap in zip(candidates, chances, swaps, strict=True)
     ]
-    return Drawn(items, {"method": ask.method, **facts})
+    return ItemSample(items, {"method": ask.method, **facts})
 
 
 def _weights(account: Account, frame: Frame, ask: SampleAsk) -> list[float]:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.formulas.confusion import Share
+from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.formulas.intervals import wilson, z_of
 
@@ -69,7 +69,7 @@ def decided(is_good: BoolArray, passes: BoolArray) -> Decisions:
     return Decisions(*(np.float64(rows.sum()) for rows in counts))
 
 
-def figures_of(decisions: Decisions, level: float) -> Mapping[str, Share]:
+def figures_of(decisions: Decisions, level: float) -> Mapping[str, Proportion]:
     """Return every one of `FIGURES` with its interval.
 
     Examples
@@ -109,26 +109,26 @@ def balanced_change(is_good: BoolArray, now: BoolArray, then: BoolArray, level: 
     return change - margin, change + margin
 
 
-def _share(successes: Counts, of: Counts, level: float) -> Share:
+def _share(successes: Counts, of: Counts, level: float) -> Proportion:
     n = float(of)
     if n <= 0:
-        return Share(None, None, None, 0, "none")
+        return Proportion(None, None, None, 0, "none")
     lower, upper = wilson(min(float(successes), n), n, level)
-    return Share(float(successes) / n, lower, upper, round(n), "wilson")
+    return Proportion(float(successes) / n, lower, upper, round(n), "wilson")
 
 
-def _f1(share: Share) -> Share:
+def _f1(share: Proportion) -> Proportion:
     """F1 grows with the share of good rows that pass among those that are good or pass: see `formulas.confusion`."""
     if share.value is None or share.lower is None or share.upper is None:
         return share
     value, lower, upper = (2.0 * end / (1.0 + end) for end in (share.value, share.lower, share.upper))
-    return Share(value, lower, upper, share.n, share.method)
+    return Proportion(value, lower, upper, share.n, share.method)
 
 
-def _balanced(first: Share, second: Share) -> Share:
+def _balanced(first: Proportion, second: Proportion) -> Proportion:
     if first.value is None or second.value is None:
-        return Share(None, None, None, 0, "none")
+        return Proportion(None, None, None, 0, "none")
     value = (first.value + second.value) / 2.0
     below = math.hypot(first.value - (first.lower or 0.0), second.value - (second.lower or 0.0)) / 2.0
     above = math.hypot((first.upper or 0.0) - first.value, (second.upper or 0.0) - second.value) / 2.0
-    return Share(value, max(0.0, value - below), min(1.0, value + above), first.n + second.n, "mover")
+    return Proportion(value, max(0.0, value - below), min(1.0, value + above), first.n + second.n, "mover")

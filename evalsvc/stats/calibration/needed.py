@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evalsvc.stats.formulas.confusion import Share
+from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.intervals import wilson
 
 HALF_WIDTH = 0.05
 MOST_MORE = 1_000_000
 
 
-def labels_to_decide(share: Share, n_rows: int, is_decided: Callable[[float, float], bool], level: float) -> int | None:
+def labels_to_decide(
+    share: Proportion, n_rows: int, is_decided: Callable[[float, float], bool], level: float
+) -> int | None:
     """Return the fewest further labels with which the interval is expected to be conclusive; None above a million.
 
     The interval is assumed to shrink as Wilson's does, from its current width.

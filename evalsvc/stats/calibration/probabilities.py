@@ -27,7 +27,7 @@ from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.calibration.figures import BoolArray
 from evalsvc.stats.calibration.selection import IntArray, LabelledScores
 from evalsvc.stats.calibration.thresholds import FOLDS, folds
-from evalsvc.stats.formulas.confusion import Share
+from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_of
 
 GROUPS = 10
@@ -48,7 +48,7 @@ class ScoreGroup:
     """Rows of neighbouring scores: what was said of them on average, and the share that is good."""
 
     said: float
-    good: Share
+    good: Proportion
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +153,10 @@ def _ece(said: FloatArray, good: FloatArray, starts: IntArray) -> FloatArray:
 
 def _group(said: float, n_good: float, n: int, level: float) -> ScoreGroup:
     lower, upper = wilson(n_good, n, level)
-    return ScoreGroup(said, Share(n_good / n, lower, upper, n, "wilson"))
+    return ScoreGroup(said, Proportion(n_good / n, lower, upper, n, "wilson"))
 
 
-def area_under_curve(data: LabelledScores, level: float) -> Share:
+def area_under_curve(data: LabelledScores, level: float) -> Proportion:
     """Return the probability that a good row scores higher than a bad one (ties count half), with its interval.
 
     DeLong's variance, on the scale of log odds, so that the bounds stay within 0 and 1. Where every pair is in order
@@ -169,10 +169,10 @@ def area_under_curve(data: LabelledScores, level: float) -> Share:
     variance = float(of_good.var(ddof=1)) / good.size + float(of_bad.var(ddof=1)) / bad.size
     if not 0.0 < area < 1.0 or variance <= 0.0:
         lower, upper = clopper_pearson(round(area * n), n, level)
-        return Share(area, min(lower, area), max(upper, area), data.scores.size, "clopper-pearson")
+        return Proportion(area, min(lower, area), max(upper, area), data.scores.size, "clopper-pearson")
     odds, margin = math.log(area / (1.0 - area)), z_of(level) * math.sqrt(variance) / (area * (1.0 - area))
     lower, upper = (1.0 / (1.0 + math.exp(-end)) for end in (odds - margin, odds + margin))
-    return Share(area, lower, upper, data.scores.size, "delong")
+    return Proportion(area, lower, upper, data.scores.size, "delong")
 
 
 def _above(scores: FloatArray, others: FloatArray) -> FloatArray:

@@ -35,7 +35,7 @@ from evalsvc.stats.calibration.figures import (
     rates_of,
 )
 from evalsvc.stats.calibration.selection import Aim, IntArray, LabelledScores
-from evalsvc.stats.formulas.confusion import Share
+from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.finite import Ends
 
 FOLDS = 10
@@ -60,7 +60,7 @@ class ChosenThreshold:
     """
 
     threshold: float
-    figures: Mapping[str, Share]
+    figures: Mapping[str, Proportion]
     change: tuple[float, float, float] | None = None
 
 
@@ -175,7 +175,7 @@ def _resamples(data: LabelledScores, rng: np.random.Generator) -> Iterator[Float
         yield weights
 
 
-def _widened(share: Share, errors: FloatArray, level: float) -> Share:
+def _widened(share: Proportion, errors: FloatArray, level: float) -> Proportion:
     if share.value is None or share.lower is None or share.upper is None:
         return share
     lower, upper = _ends(share.value, errors, level)
@@ -195,7 +195,7 @@ def _change(
     data: LabelledScores,
     threshold: float,
     in_use: float,
-    balanced: Share,
+    balanced: Proportion,
     errors: FloatArray,
     level: float,
 ) -> tuple[float, float, float]:

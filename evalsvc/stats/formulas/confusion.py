@@ -39,7 +39,7 @@ RARE_CLASS = "rare_class"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Proportion:
     """A share with its interval. Value and ends are None when there are no examples.
 
     `n` is the number of examples in the denominator, and `method` names the way to the interval.
@@ -57,21 +57,21 @@ class Share:
 class ClassShares:
     """Precision, recall and F1 of one class."""
 
-    precision: Share
-    recall: Share
-    f1: Share
+    precision: Proportion
+    recall: Proportion
+    f1: Proportion
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ClassificationMetrics:
     """The shares of a confusion matrix: of each class, and of all examples."""
 
     classes: tuple[ClassShares, ...]
-    accuracy: Share
-    macro_f1: Share
+    accuracy: Proportion
+    macro_f1: Proportion
 
 
-def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
+def classification_metrics(matrix: Counts, *, level: float, seed: int) -> ClassificationMetrics:
     """Compute the metrics of a confusion matrix, with intervals.
 
     Parameters
@@ -110,7 +110,7 @@ def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
         for t, p, a in zip(hits.tolist(), predicted.tolist(), actual.tolist(), strict=True)
     )
     accuracy = _share(int(hits.sum()), int(table.sum()), level)
-    return Told(classes, accuracy, _macro(table, level, seed))
+    return ClassificationMetrics(classes, accuracy, _macro(table, level, seed))
 
 
 def macro_f1(matrix: FloatArray | Counts) -> FloatArray:
@@ -141,33 +141,35 @@ def _checked(matrix: Counts) -> Counts:
     return table
 
 
-def _share(hits: int, n: int, level: float) -> Share:
+def _share(hits: int, n: int, level: float) -> Proportion:
     if not n:
-        return Share(None, None, None, 0, "none")
+        return Proportion(None, None, None, 0, "none")
     lower, upper = clopper_pearson(hits, n, level)
-    return Share(hits / n, lower, upper, n, "clopper-pearson", (FEW_SCORES,) if n < 30 else ())
+    return Proportion(hits / n, lower, upper, n, "clopper-pearson", (FEW_SCORES,) if n < 30 else ())
 
 
-def _f1(hits: int, predicted: int, actual: int, level: float) -> Share:
+def _f1(hits: int, predicted: int, actual: int, level: float) -> Proportion:
     share = _share(hits, predicted + actual - hits, level)
     if share.value is None or share.lower is None or share.upper is None:
         return share
     value, lower, upper = (2.0 * end / (1.0 + end) for end in (share.value, share.lower, share.upper))
-    return Share(value, lower, upper, share.n, share.method, share.warnings)
+    return Proportion(value, lower, upper, share.n, share.method, share.warnings)
 
 
-def _macro(table: Counts, level: float, seed: int) -> Share:
+def _macro(table: Counts, level: float, seed: int) -> Proportion:
     n = int(table.sum())
     if not n:
-        return Share(None, None, None, 0, "none")
+        return Proportion(None, None, None, 0, "none")
     value, actual = float(macro_f1(table)), table.sum(axis=1)
     rare = bool(np.any((actual > 0) & (actual < FEW_OF_A_CLASS)))
     warnings = (*((FEW_SCORES,) if n < 30 else ()), *((RARE_CLASS,) if rare else ()))
     ends = _bca(table, value, level, seed)
     if ends is None or ends[0] == ends[1]:
-        return Share(value, *_exact_macro(table, level), n, "clopper-pearson of all classes", (*warnings, DEGENERATE))
+        return Proportion(
+            value, *_exact_macro(table, level), n, "clopper-pearson of all classes", (*warnings, DEGENERATE)
+        )
     # BCa corrects for bias and can exclude the value itself; an interval must contain it.
-    return Share(value, min(ends[0], value), max(ends[1], value), n, "bootstrap-bca", warnings)
+    return Proportion(value, min(ends[0], value), max(ends[1], value), n, "bootstrap-bca", warnings)
 
 
 def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:

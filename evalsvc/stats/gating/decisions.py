@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from evalsvc.stats.formulas.clusters import LEAST_CLUSTERS, ONE_CLUSTER
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ClaimEnds, ends_of, is_shown
+from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ConfidenceBounds, ends_of, is_shown
 from evalsvc.stats.gating.power import examples_needed, mirrored, smallest_effect
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
@@ -49,7 +49,7 @@ class JudgedClaim:
     """
 
     outcome: str
-    ends: ClaimEnds
+    ends: ConfidenceBounds
     alpha_to_fail: float
     smallest_effect: float | None
     about_n_more: int | None
@@ -118,7 +118,7 @@ def _refuted(claims: Sequence[GateClaim], alpha: float, watched: bool) -> dict[i
 
 
 def _judged(
-    claim: GateClaim, ends: ClaimEnds, shown: bool, refuted: bool, to_fail: float, alpha: float, watched: bool
+    claim: GateClaim, ends: ConfidenceBounds, shown: bool, refuted: bool, to_fail: float, alpha: float, watched: bool
 ) -> JudgedClaim:
     effect = smallest_effect(claim, alpha, watched=watched)
     if shown or refuted:

@@ -48,7 +48,7 @@ OVER_CLUSTERS = "guarded-t over clusters"
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimEnds:
+class ConfidenceBounds:
     """Confidence bounds of a claim's mean; None for a missing bound. `method` is ``none`` if both are missing."""
 
     lower: float | None
@@ -56,10 +56,10 @@ class ClaimEnds:
     method: str
 
 
-NOTHING = ClaimEnds(None, None, "none")
+NOTHING = ConfidenceBounds(None, None, "none")
 
 
-def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ClaimEnds:
+def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ConfidenceBounds:
     """Return both ends at alpha each; where scores are missing, the lower end takes them as worst, the upper as best.
 
     Examples
@@ -73,7 +73,7 @@ def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ClaimEnds:
     if not claim.n or claim.is_bounded_by_missing:
         return NOTHING
     if claim.is_whole:
-        return ClaimEnds(float(claim.worst.mean()), float(claim.best.mean()), "census")
+        return ConfidenceBounds(float(claim.worst.mean()), float(claim.best.mean()), "census")
     if claim.population is not None:
         return _of_this_set(claim, alpha, claim.population, watched)
     if watched:
@@ -93,42 +93,42 @@ def is_shown(claim: GateClaim, alpha: float, *, watched: bool) -> bool:
     return ends.lower is not None and claim.is_met(ends.lower)
 
 
-def _of_this_set(claim: GateClaim, alpha: float, population: int, watched: bool) -> ClaimEnds:
+def _of_this_set(claim: GateClaim, alpha: float, population: int, watched: bool) -> ConfidenceBounds:
     if claim.reach is None:
         return NOTHING
     if not watched:
         unseen = population - claim.n
         sums = float(claim.worst.sum()), float(claim.best.sum())
         lower, upper = (total + unseen * end for total, end in zip(sums, claim.reach, strict=True))
-        return ClaimEnds(lower / population, upper / population, "feasible")
+        return ConfidenceBounds(lower / population, upper / population, "feasible")
     level = 1.0 - 2.0 * alpha
     lower, _ = betting_interval(claim.worst, population, level, claim.reach, running=True)
     _, upper = betting_interval(claim.best, population, level, claim.reach, running=True)
-    return ClaimEnds(lower, upper, "betting")
+    return ConfidenceBounds(lower, upper, "betting")
 
 
-def _watched(claim: GateClaim, alpha: float) -> ClaimEnds:
+def _watched(claim: GateClaim, alpha: float) -> ConfidenceBounds:
     if claim.reach is None:
         return NOTHING
     low, high = claim.reach
     upper = -watched_bound(-claim.best, (-high, -low), alpha)
-    return ClaimEnds(watched_bound(claim.worst, claim.reach, alpha), upper, "fortunes")
+    return ConfidenceBounds(watched_bound(claim.worst, claim.reach, alpha), upper, "fortunes")
 
 
-def _one_look(claim: GateClaim, alpha: float) -> ClaimEnds:
+def _one_look(claim: GateClaim, alpha: float) -> ConfidenceBounds:
     if claim.is_share and claim.clusters is None:
         lower, _ = clopper_pearson(round(float(claim.worst.sum())), claim.n, 1.0 - 2.0 * alpha)
         _, upper = clopper_pearson(round(float(claim.best.sum())), claim.n, 1.0 - 2.0 * alpha)
-        return ClaimEnds(lower, upper, "clopper-pearson")
+        return ConfidenceBounds(lower, upper, "clopper-pearson")
     if claim.n_independent < (2 if claim.reach is not None else LEAST_WITHOUT_RANGE):
-        return ClaimEnds(*claim.reach, "range") if claim.reach is not None else NOTHING
+        return ConfidenceBounds(*claim.reach, "range") if claim.reach is not None else NOTHING
     low, _ = reach_of(claim, claim.worst)
     _, high = reach_of(claim, claim.best)
     worst, best = Moments.of(claim.worst, claim.clusters), Moments.of(claim.best, claim.clusters)
     lower = min(worst.mean, max(low, worst.end(low, alpha)))
     upper = max(best.mean, min(high, best.end(high, alpha)))
     method = "guarded-t" if claim.clusters is None else OVER_CLUSTERS
-    return ClaimEnds(lower, upper, method if claim.reach is not None else f"{method}, no range")
+    return ConfidenceBounds(lower, upper, method if claim.reach is not None else f"{method}, no range")
 
 
 def reach_of(claim: GateClaim, row: FloatArray) -> Ends:

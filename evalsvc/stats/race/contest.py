@@ -84,7 +84,7 @@ class Contender:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class Elimination:
     """One config to stop, and why.
 
     Attributes
@@ -130,7 +130,7 @@ def threshold(rules: Rules, challenger: Contender) -> float:
     return math.pi**2 * clone**2 / (6.0 * rules.alpha / 2.0)
 
 
-def unsupported(stops: Mapping[int, Drop], active: Collection[int]) -> set[int]:
+def unsupported(stops: Mapping[int, Elimination], active: Collection[int]) -> set[int]:
     """Return the configs stopped for epsilon without support from a config that is still in the race.
 
     The config that stopped them can itself have been stopped by one that is not better by epsilon either: both steps
@@ -153,7 +153,7 @@ def unsupported(stops: Mapping[int, Drop], active: Collection[int]) -> set[int]:
     return {id for id, stop in stops.items() if stop.reason in NOT_MUCH_WORSE and not _stands(stop, stops, active)}
 
 
-def _stands(stop: Drop, stops: Mapping[int, Drop], active: Collection[int]) -> bool:
+def _stands(stop: Elimination, stops: Mapping[int, Elimination], active: Collection[int]) -> bool:
     """Return whether the winner is in the race, or lost, through a chain of better configs, to one that is."""
     passed: set[int] = set()
     holder = stop.winner

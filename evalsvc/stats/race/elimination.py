@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 from evalsvc.stats.formulas.finite import t_quantile
 from evalsvc.stats.pairs.paired import Differences
-from evalsvc.stats.race.contest import POLICIES, Contender, Drop, Rules, threshold, unsupported
+from evalsvc.stats.race.contest import POLICIES, Contender, Elimination, Rules, threshold, unsupported
 from evalsvc.stats.race.evidence import Pair, advance, advance_all, differences, e_value, new_pair, not_worse_value
 
 __all__ = [
     "POLICIES",
     "Contender",
-    "Drop",
+    "Elimination",
     "Pair",
     "Rules",
     "advance",
@@ -42,7 +42,7 @@ __all__ = [
 Pairs = Mapping[tuple[int, int], Pair]
 
 
-def decide(rules: Rules, contenders: Sequence[Contender], pairs: Pairs) -> list[Drop]:
+def decide(rules: Rules, contenders: Sequence[Contender], pairs: Pairs) -> list[Elimination]:
     """Return the configs to stop now, the clearest cases first.
 
     Parameters
@@ -100,7 +100,7 @@ class _Race:
                 yield pair
 
 
-def _allowed(race: _Race, drops: Mapping[int, Drop], claims: Iterable[Drop]) -> dict[int, Drop]:
+def _allowed(race: _Race, drops: Mapping[int, Elimination], claims: Iterable[Elimination]) -> dict[int, Elimination]:
     """Add the first claim against each config, unless it has completed, or is the last one in the race."""
     allowed = dict(drops)
     n_left = len(race.active) - sum(loser in race.active for loser in drops)
@@ -113,7 +113,7 @@ def _allowed(race: _Race, drops: Mapping[int, Drop], claims: Iterable[Drop]) -> 
     return allowed
 
 
-def _claims(race: _Race) -> Iterator[Drop]:
+def _claims(race: _Race) -> Iterator[Elimination]:
     """Yield every reason to stop a config but epsilon: first what is certain, then what is likely."""
     fresh = list(race.fresh_pairs())
     yield from _futile(race, fresh)
@@ -124,26 +124,26 @@ def _numbers(pair: Pair) -> dict[str, float]:
     return {"start": pair.start, "n": pair.n, "difference": pair.total / pair.n}
 
 
-def _futile(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+def _futile(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     """Stop what stays behind even if every example to come is scored best for it and worst for the other."""
     for pair in fresh:
         remaining = race.rules.population - pair.start - pair.n
         if pair.total > remaining:
             numbers = {**_numbers(pair), "lead": pair.total, "remaining": remaining}
-            yield Drop(pair.loser, pair.winner, "futility", None, numbers)
+            yield Elimination(pair.loser, pair.winner, "futility", None, numbers)
 
 
-def _by_evidence(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+def _by_evidence(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     eliminations = []
     for pair in fresh:
         required, value = threshold(race.rules, race.active[pair.winner]), e_value(pair)
         if value >= required:
-            drop = Drop(pair.loser, pair.winner, "evidence", required, {**_numbers(pair), "e_value": value})
+            drop = Elimination(pair.loser, pair.winner, "evidence", required, {**_numbers(pair), "e_value": value})
             eliminations.append((value / required, drop))
     yield from _strongest_first(eliminations)
 
 
-def _by_t_test(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+def _by_t_test(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     rivals = max(1, len(race.active) - 1)
     eliminations = []
     for pair in fresh:
@@ -156,16 +156,16 @@ def _by_t_test(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
         t = sums.mean / error if error > 0.0 else math.inf
         if t >= required:
             numbers = {**_numbers(pair), "t": min(t, 1e9)}
-            eliminations.append((t, Drop(pair.loser, pair.winner, "fast", required, numbers)))
+            eliminations.append((t, Elimination(pair.loser, pair.winner, "fast", required, numbers)))
     yield from _strongest_first(eliminations)
 
 
-def _strongest_first(found: list[tuple[float, Drop]]) -> Iterator[Drop]:
+def _strongest_first(found: list[tuple[float, Elimination]]) -> Iterator[Elimination]:
     # Ids decide between equals, so that the order in which pairs were stored does not.
     yield from (drop for _, drop in sorted(found, key=lambda entry: (-entry[0], entry[1].loser, entry[1].winner or 0)))
 
 
-def _not_better(race: _Race, drops: Mapping[int, Drop]) -> Iterator[Drop]:
+def _not_better(race: _Race, drops: Mapping[int, Elimination]) -> Iterator[Elimination]:
     """Stop what is shown not to be better than the leader by epsilon or more, be it level, or even ahead by less."""
     fresh = list(race.fresh_pairs())
     leader = _leader([c for c in race.active.values() if c.id not in drops], fresh)
@@ -178,7 +178,7 @@ def _not_better(race: _Race, drops: Mapping[int, Drop]) -> Iterator[Drop]:
         if pair.winner != leader.id or pair.loser in spared:
             continue
         if (value := not_worse_value(pair, race.rules.population)) >= required:
-            yield Drop(pair.loser, leader.id, "epsilon", required, {**_numbers(pair), "e_value": value})
+            yield Elimination(pair.loser, leader.id, "epsilon", required, {**_numbers(pair), "e_value": value})
 
 
 def _leader(left: Sequence[Contender], fresh: Sequence[Pair]) -> Contender | None:
@@ -196,7 +196,7 @@ def _leader(left: Sequence[Contender], fresh: Sequence[Pair]) -> Contender | Non
     return min((c for c in left if c.id in margins), key=lambda c: (-margins[c.id], c.arrival), default=None)
 
 
-def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     """Halve the field at each shard end passed: of 16 configs 8, 4, 2 and 1 remain.
 
     A clone counts from the point at which it is fresh. The decision is stateless, so a repeated check, or a config
@@ -208,7 +208,7 @@ def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
     leads = _mean_leads([pair for pair in fresh if pair.loser in race.active])
     order = sorted((lead, -race.active[id].arrival, id) for id, lead in leads.items() if looks[id])
     for lead, _, id in order[: max(0, len(race.active) - n_survivors)]:
-        yield Drop(id, None, "halving", None, {"n": passed, "difference": lead, "kept": n_survivors})
+        yield Elimination(id, None, "halving", None, {"n": passed, "difference": lead, "kept": n_survivors})
 
 
 def _mean_leads(fresh: Sequence[Pair]) -> dict[int, float]:
@@ -220,7 +220,7 @@ def _mean_leads(fresh: Sequence[Pair]) -> dict[int, float]:
     return {id: math.fsum(values) / len(values) for id, values in leads.items()}
 
 
-_BY_POLICY: dict[str, Callable[[_Race, Sequence[Pair]], Iterator[Drop]]] = {
+_BY_POLICY: dict[str, Callable[[_Race, Sequence[Pair]], Iterator[Elimination]]] = {
     "race_safe": _by_evidence,
     "race_default": _by_evidence,
     "race_fast": _by_t_test,

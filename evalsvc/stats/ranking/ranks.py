@@ -16,7 +16,7 @@ from evalsvc.stats.ranking.resamples import DRAWS, refitted, resampled_counts, s
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RankedConfig:
     """One config's place.
 
     Attributes
@@ -48,7 +48,7 @@ class Ranking:
     is not bounded, or the two cannot be compared. `drawn` are the strengths of each draw.
     """
 
-    placed: tuple[Placed, ...]
+    placed: tuple[RankedConfig, ...]
     graph: MatchGraph
     tie_parameter: float
     lower: FloatArray
@@ -104,7 +104,7 @@ def rank(matches: Matches, *, level: float = 0.95, draws: int = DRAWS, seed: int
     n_examples = matches.examples_of
     return Ranking(
         tuple(
-            Placed(
+            RankedConfig(
                 float(strengths[i]) if n_examples[i] else None,
                 ends[0][i] if n_examples[i] else None,
                 ends[1][i] if n_examples[i] else None,
@@ -125,7 +125,7 @@ def rank(matches: Matches, *, level: float = 0.95, draws: int = DRAWS, seed: int
 
 def _unjudged(matches: Matches, graph: MatchGraph, level: float) -> Ranking:
     n = matches.n_configs
-    nothing = Placed(None, None, None, 1, n, 0.0, 0)
+    nothing = RankedConfig(None, None, None, 1, n, 0.0, 0)
     unbounded = np.full((n, n), np.inf)
     return Ranking((nothing,) * n, graph, 0.0, -unbounded, unbounded, level, np.zeros((0, n)))
 

@@ -110,7 +110,7 @@ class KeyValueList(Message):
         return Parts(self.values_, KeyValue)
 
 
-class Attributed(Message):
+class AttributedMessage(Message):
     """A message with attributes."""
 
     attributes_: Unread = unread("attributes")
@@ -121,11 +121,11 @@ class Attributed(Message):
         return Parts(self.attributes_, KeyValue)
 
 
-class Resource(Attributed):
+class Resource(AttributedMessage):
     """Who sends."""
 
 
-class Scope(Attributed):
+class Scope(AttributedMessage):
     """Which library of the sender made the items."""
 
     name: str | None = None
@@ -139,21 +139,21 @@ class Status(Message):
     message: str | None = None
 
 
-class Event(Attributed):
+class Event(AttributedMessage):
     """Something that happened during an operation."""
 
     time_unix_nano: Whole = None
     name: str | None = None
 
 
-class Link(Attributed):
+class Link(AttributedMessage):
     """Another operation that has to do with this one."""
 
     trace_id: Any = None
     span_id: Any = None
 
 
-class OtlpSpan(Attributed):
+class OtlpSpan(AttributedMessage):
     """An operation."""
 
     trace_id: Any = None
@@ -179,7 +179,7 @@ class OtlpSpan(Attributed):
         return Parts(self.links_, Link)
 
 
-class OtlpLogRecord(Attributed):
+class OtlpLogRecord(AttributedMessage):
     """A line of a log."""
 
     time_unix_nano: Whole = None

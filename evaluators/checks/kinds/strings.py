@@ -53,7 +53,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     ignore_case = settings.get("ignore_case") is True or operation == "ilike"
     if operation in ("eq", "ne"):
         return _equal(text, next(expected), operation, ignore_case=ignore_case)
-    searched = Searched(text, ignore_case=ignore_case)
+    searched = SearchedText(text, ignore_case=ignore_case)
     return _found(operation, searched, map(_not_empty, expected), with_spans=shows_spans(settings))
 
 
@@ -64,7 +64,7 @@ def _not_empty(wanted: str) -> str:
     return wanted
 
 
-class Searched:
+class SearchedText:
     """A text to look into, with offsets that stay true when case is ignored."""
 
     def __init__(self, text: str, *, ignore_case: bool) -> None:
@@ -98,7 +98,7 @@ def _origins(text: str) -> list[int]:
     return [index for index, char in enumerate(text) for _ in char.casefold()]
 
 
-def _found(operation: str, text: Searched, wanted: Iterable[str], *, with_spans: bool) -> Outcome:
+def _found(operation: str, text: SearchedText, wanted: Iterable[str], *, with_spans: bool) -> Outcome:
     if operation in ("starts_with", "ends_with"):
         (end,) = wanted
         passed = text.starts_with(end) if operation == "starts_with" else text.ends_with(end)

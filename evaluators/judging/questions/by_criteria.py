@@ -8,10 +8,10 @@ from evaluators.base import Score, Settings
 from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, question, texts_in
 from evaluators.judging.questions.scales import Scale
-from evaluators.judging.readings import Quoted, Reading, checks_extra, read_reasoning, share_met, spans_of
+from evaluators.judging.readings import QuotedAnswer, Reading, checks_extra, read_reasoning, share_met, spans_of
 from evaluators.judging.samples import judged
 from evaluators.judging.settings import answer_tokens
-from evaluators.values import Attached
+from evaluators.values import Attachment
 
 
 async def judged_by_criteria(
@@ -26,7 +26,7 @@ async def judged_by_criteria(
     scanned: Sequence[str],
     threshold: float,
     explain: bool,
-    attachments: Sequence[Attached] = (),
+    attachments: Sequence[Attachment] = (),
 ) -> Score:
     """Judge whether the data meet a task's criteria. Spans are the quotes in `output` of the checks that are unmet."""
     judge_question = question(
@@ -43,7 +43,7 @@ async def judged_by_criteria(
 
 
 def _reader(scale: Scale, data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
-    quoted = Quoted(texts_in(data), output, settings)
+    quoted = QuotedAnswer(texts_in(data), output, settings)
 
     def read(answer: Answer) -> Reading:
         checks = quoted.checks(answer.data, "checks")

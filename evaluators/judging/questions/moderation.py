@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluators.base import FailedForNow, Sample, Score, Settings
+from evaluators.base import Sample, Score, Settings, TransientError
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.readings import spent
 
@@ -14,7 +14,7 @@ async def moderated(
     moderation = await gateway.moderate(sample.output or "", settings)
     used = spent([moderation.provenance])
     if not moderation.categories:
-        raise FailedForNow("bad_output", "The moderation endpoint named no category.", extra={"judge": used})
+        raise TransientError("bad_output", "The moderation endpoint named no category.", extra={"judge": used})
     worst = max(moderation.categories, key=lambda name: moderation.categories[name])
     chance = min(max(moderation.categories[worst], 0.0), 1.0)
     value = 1.0 - chance

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue, Sample, Score, Settings
-from evaluators.gateway import Answer, JudgeGateway, Question, Weighed
+from evaluators.gateway import Answer, JudgeGateway, Question, Weights
 from evaluators.judging.client import Asker
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.prompts import Data, answer_schema, question
@@ -33,7 +33,7 @@ Which of them is shown first says nothing about them, and neither does their len
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judgement:
     """The judge's decision in one order. `value` is 1 for a win of the output, 0 for a loss, or a value in between."""
 
     winner: str
@@ -106,7 +106,7 @@ def _question(sample: Sample, settings: Settings, criteria: str, roles: Roles) -
         data=_data(sample, roles),
         schema=answer_schema({"winner": {"type": "string", "enum": list(options)}}),
         max_output_tokens=answer_tokens(settings, 1_024),
-        weighed=Weighed("winner", options) if is_weighed(settings) else None,
+        weighed=Weights("winner", options) if is_weighed(settings) else None,
     )
 
 
@@ -122,17 +122,17 @@ def _data(sample: Sample, roles: Roles) -> Data:
     return [(name, value) for name, value in fields if value is not None]
 
 
-def _read(answer: Answer, roles: Roles) -> _Judged:
+def _read(answer: Answer, roles: Roles) -> _Judgement:
     winners = {"A": roles[0], "B": roles[1], "tie": TIE}
     winner = read_text(answer.data, "winner")
     if winner not in winners:
         raise unreadable("winner")
     chances = None if answer.chances is None else {winners[name]: chance for name, chance in answer.chances.items()}
     value = WORTH[winners[winner]] if chances is None else sum(WORTH[name] * chance for name, chance in chances.items())
-    return _Judged(winners[winner], value, read_reasoning(answer.data), chances)
+    return _Judgement(winners[winner], value, read_reasoning(answer.data), chances)
 
 
-def _value(judged: Sequence[_Judged], settings: Settings) -> tuple[float, dict[str, JSONValue]]:
+def _value(judged: Sequence[_Judgement], settings: Settings) -> tuple[float, dict[str, JSONValue]]:
     """Return the score and its `extra` fields. Probabilities are used only if both orders have them."""
     orders: list[JSONValue] = [judgement.as_json(roles) for judgement, roles in zip(judged, ORDERS, strict=True)]
     extra: dict[str, JSONValue] = {
@@ -147,12 +147,12 @@ def _value(judged: Sequence[_Judged], settings: Settings) -> tuple[float, dict[s
     return value, {**extra, "score_source": "logprobs" if is_told else "answer"}
 
 
-def _winner(judged: Sequence[_Judged]) -> str:
+def _winner(judged: Sequence[_Judgement]) -> str:
     first, second = judged
     return first.winner if first.winner == second.winner else TIE
 
 
-def _because(judged: Sequence[_Judged]) -> str:
+def _because(judged: Sequence[_Judgement]) -> str:
     first, second = judged
     if first.winner != second.winner:
         return f"The orders disagree ({first.winner} and {second.winner}), which counts as a tie. {first.reasoning}"

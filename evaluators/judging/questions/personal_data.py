@@ -25,7 +25,7 @@ who are spoken of as such do not count. Use no other types than these: """
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractionResult:
     """The judge's findings: kinds and spans. `n_dropped` counts reported passages that do not occur in the output."""
 
     found: tuple[tuple[str, Span], ...]
@@ -35,13 +35,15 @@ class Extracted:
 
 async def extract_personal_data(
     output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway
-) -> Extracted:
+) -> ExtractionResult:
     """Query the judge for personal data of these kinds. Every occurrence in the output counts; text is not stored."""
     answer = await gateway.ask(_question("personal-data/1", output, kinds, settings, None), settings)
     return _extracted(answer, partial(occurrences, text=output))
 
 
-async def find_personal_data(output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway) -> Extracted:
+async def find_personal_data(
+    output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway
+) -> ExtractionResult:
     """Query as `extract_personal_data` does, but treat every reported passage as evidence of personal data.
 
     Passages match regardless of case, digit script, and the marks between letters and digits. If none of the reported
@@ -84,7 +86,7 @@ def _question(prompt_id: str, output: str, kinds: Sequence[str], settings: Setti
     )
 
 
-def _extracted(answer: Answer, find: Callable[[str], Iterator[Span]]) -> Extracted:
+def _extracted(answer: Answer, find: Callable[[str], Iterator[Span]]) -> ExtractionResult:
     findings: set[tuple[str, Span]] = set()
     n_dropped = 0
     for entry in read_objects(answer.data, "entities"):
@@ -93,4 +95,4 @@ def _extracted(answer: Answer, find: Callable[[str], Iterator[Span]]) -> Extract
         n_dropped += not spans
         findings |= {(read_text(entry, "type"), span) for span in spans}
     sorted_findings = sorted(findings, key=lambda each: (each[1], each[0]))[:MAX_FOUND]
-    return Extracted(tuple(sorted_findings), n_dropped, usage_of([answer]))
+    return ExtractionResult(tuple(sorted_findings), n_dropped, usage_of([answer]))

@@ -13,7 +13,7 @@ from evaluators.judging.questions.by_criteria import judged_by_criteria
 from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_problems
 from evaluators.judging.settings import SCORE_FROM, judge_settings, threshold_of
 from evaluators.settings import object_schema, settings_problems
-from evaluators.values import Attached
+from evaluators.values import Attachment
 
 WORDS = {
     "USER INPUT": Field.INPUT,
@@ -100,7 +100,7 @@ async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGatew
     )
 
 
-def _shown_attachments(sample: Sample, settings: Settings) -> tuple[Attached, ...]:
+def _shown_attachments(sample: Sample, settings: Settings) -> tuple[Attachment, ...]:
     """Return what the judge shall look at or listen to; an evaluator that is there for it needs some."""
     if not (read := media_read(settings)):
         return ()

@@ -9,7 +9,7 @@ from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, answer_schema, question, strict_object, texts_in
 from evaluators.judging.readings import (
     Check,
-    Quoted,
+    QuotedAnswer,
     Reading,
     checks_extra,
     read_reasoning,
@@ -54,7 +54,7 @@ async def judge_requirements(
 
 
 def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
-    quoted = Quoted(texts_in(data), output, settings)
+    quoted = QuotedAnswer(texts_in(data), output, settings)
 
     def read(answer: Answer) -> Reading:
         checks = [_check(name, answer, quoted) for name in names]
@@ -69,7 +69,7 @@ def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -
     return read
 
 
-def _check(name: str, answer: Answer, quoted: Quoted) -> Check:
+def _check(name: str, answer: Answer, quoted: QuotedAnswer) -> Check:
     value = answer.data.get(name)
     if not isinstance(value, Mapping):
         raise unreadable(name)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from evaluators.base import JSONValue, Settings, SettingsProblem
-from evaluators.gateway import Weighed
+from evaluators.gateway import Weights
 from evaluators.judging.prompts import answer_schema
 from evaluators.judging.readings import CHECKS, SCORE, read_number, read_text, read_truth, unreadable
 from evaluators.judging.settings import is_weighed
@@ -65,16 +65,16 @@ class Scale:
         verdict: dict[str, JSONValue] = {"passed": {"type": "boolean"}} if self._is_weighed else {"score": SCORE}
         return answer_schema({"checks": {**CHECKS, "minItems": 1} if isinstance(CHECKS, dict) else CHECKS, **verdict})
 
-    def weighed(self) -> Weighed | None:
+    def weighed(self) -> Weights | None:
         """Return the verdict field and its options if the settings request their probabilities."""
         if not self._is_weighed:
             return None
         if self.labels:
-            return Weighed("label", tuple(json.dumps(label, ensure_ascii=False)[1:-1] for label in self.labels))
+            return Weights("label", tuple(json.dumps(label, ensure_ascii=False)[1:-1] for label in self.labels))
         if self.levels:
             labels = tuple(dict.fromkeys(f"{level:g}" for level in self.levels))
-            return Weighed("score", labels) if len(labels) == len(self.levels) else None
-        return Weighed("passed", ("true", "false"))
+            return Weights("score", labels) if len(labels) == len(self.levels) else None
+        return Weights("passed", ("true", "false"))
 
     def task(self) -> str:
         """Return how the verdict is to be stated."""

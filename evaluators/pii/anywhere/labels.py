@@ -95,7 +95,7 @@ def stretches(spans: Sequence[Span], before: int, behind: int) -> list[Span]:
     return around
 
 
-class Announced:
+class AnnouncedSpans:
     """The positions of a label near numbers, computed once because a text can contain thousands of numbers."""
 
     def __init__(self, label: re.Pattern[str], text: str, numbers: Sequence[Span]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from evaluators.base import Span
 from evaluators.pii import recognisers as first
 from evaluators.pii.anywhere import labels
-from evaluators.pii.anywhere.labels import Announced
+from evaluators.pii.anywhere.labels import AnnouncedSpans
 from evaluators.pii.numbers import is_chinese_identity, is_korean_registration, is_luhn
 from evaluators.pii.plain_text import PlainText
 
@@ -98,7 +98,7 @@ def _is_other(reading: PlainText, start: int) -> bool:
 
 
 def _called(label: re.Pattern[str], spans: Sequence[Span], reading: PlainText) -> Iterator[Span]:
-    announced = Announced(label, reading.labels, spans)
+    announced = AnnouncedSpans(label, reading.labels, spans)
     for start, end in spans:
         if announced.near(start, end):
             yield start, end
@@ -107,7 +107,7 @@ def _called(label: re.Pattern[str], spans: Sequence[Span], reading: PlainText) -
 def _after(label: re.Pattern[str], number: re.Pattern[str], reading: PlainText) -> Iterator[Span]:
     """Yield the numbers directly after a label, with at most a word or two in between."""
     spans = [match.span() for match in number.finditer(reading.digits) if _n_digits(match[0]) >= _MIN_DIGITS]
-    announced = Announced(label, reading.labels, spans)
+    announced = AnnouncedSpans(label, reading.labels, spans)
     for start, end in spans:
         behind = announced.end_before(start, _AFTER_LABEL)
         if behind and not _PARTED.search(reading.labels, behind, start):

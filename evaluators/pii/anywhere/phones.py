@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from evaluators.base import Span
 from evaluators.pii.anywhere import labels
-from evaluators.pii.anywhere.labels import HAN, HANGUL, KANA, Announced
+from evaluators.pii.anywhere.labels import HAN, HANGUL, KANA, AnnouncedSpans
 from evaluators.pii.phones import CANDIDATE, MAX_LOOKUPS, WORDS, is_in_a_plan, may_be_phone
 from evaluators.pii.phones import find_phones as find_first_phones
 from evaluators.pii.plain_text import PlainText
@@ -51,7 +51,7 @@ def _announced(reading: PlainText) -> Iterator[Span]:
     candidates = [match for match in CANDIDATE.finditer(reading.digits) if may_be_phone(match[0])]
     yield from _in_brackets(candidates)
     spans = [match.span() for match in candidates]
-    announced = [Announced(label, reading.labels, spans) for label in (WORDS, labels.PHONE)]
+    announced = [AnnouncedSpans(label, reading.labels, spans) for label in (WORDS, labels.PHONE)]
     for start, end in spans:
         if any(spans_near.near(start, end) for spans_near in announced) and not _is_other(reading, start):
             yield start, end

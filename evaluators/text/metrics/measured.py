@@ -22,7 +22,7 @@ MAX_EMBEDDED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredText:
     """A metric's value, the beginning of a sentence that explains it, and its parts."""
 
     value: float
@@ -42,17 +42,17 @@ def too_long(detail: str) -> CannotScore:
     return CannotScore("input_too_long", detail)
 
 
-def _bleu(output: str, golds: Golds) -> Measured:
+def _bleu(output: str, golds: Golds) -> MeasuredText:
     bleu = sentence_bleu(output, golds)
     # Two decimals are what clients of this metric know from its published example; `extra` has the rest.
     value = round(bleu.score, 2)
     because = f"BLEU is {value:.2f} for {bleu.n_output} output tokens against {bleu.n_gold} gold tokens"
     parts = asdict(bleu) | {"precisions": list(bleu.precisions)}
-    return Measured(value, because, {"bleu": parts, **_references(golds)})
+    return MeasuredText(value, because, {"bleu": parts, **_references(golds)})
 
 
-def _rouge(metric: str) -> Callable[[str, Golds], Measured]:
-    def measure(output: str, golds: Golds) -> Measured:
+def _rouge(metric: str) -> Callable[[str, Golds], MeasuredText]:
+    def measure(output: str, golds: Golds) -> MeasuredText:
         tokenize = UnicodeTokenizer().tokenize
         output_tokens, gold_tokens = tokenize(output), [tokenize(gold) for gold in golds]
         texts = list(zip(golds, gold_tokens, strict=True))
@@ -74,7 +74,7 @@ def _rouge(metric: str) -> Callable[[str, Golds], Measured]:
             for name, values in scores.items()
         }
         extra |= {"n_output": len(output_tokens), "n_gold": len(gold_tokens[index]), **_nearest(golds, index)}
-        return Measured(_f1(best), f"{_NAMES[metric]} F-measure is {_shares(best)}", extra)
+        return MeasuredText(_f1(best), f"{_NAMES[metric]} F-measure is {_shares(best)}", extra)
 
     return measure
 
@@ -88,44 +88,44 @@ def _f1(found: Overlap | None) -> float:
     return 0.0 if found is None else found.f1
 
 
-def _squad_em(output: str, golds: Golds) -> Measured:
+def _squad_em(output: str, golds: Golds) -> MeasuredText:
     values = [squad_exact(output, gold) for gold in one_by_one(golds)]
     value, index = max(values), values.index(max(values))
     verb = "equals" if value else "differs from"
     because = f"The output {verb} {_the_gold(golds)} under SQuAD normalisation"
-    return Measured(value, because, {"squad_em": value, **_nearest(golds, index)})
+    return MeasuredText(value, because, {"squad_em": value, **_nearest(golds, index)})
 
 
-def _squad_f1(output: str, golds: Golds) -> Measured:
+def _squad_f1(output: str, golds: Golds) -> MeasuredText:
     scores = [squad_f1(output, gold) for gold in one_by_one(golds)]
     index = _best(scores)
     best = scores[index]
-    return Measured(best.f1, f"SQuAD F1 is {_shares(best)}", {"squad_f1": _parts(best), **_nearest(golds, index)})
+    return MeasuredText(best.f1, f"SQuAD F1 is {_shares(best)}", {"squad_f1": _parts(best), **_nearest(golds, index)})
 
 
-def _chrf(output: str, golds: Golds) -> Measured:
+def _chrf(output: str, golds: Golds) -> MeasuredText:
     value = sentence_chrf(output, golds)
-    return Measured(value, f"The chrF score is {value:.2f}", {"chrf": value, **_references(golds)})
+    return MeasuredText(value, f"The chrF score is {value:.2f}", {"chrf": value, **_references(golds)})
 
 
-def _levenshtein(output: str, golds: Golds) -> Measured:
+def _levenshtein(output: str, golds: Golds) -> MeasuredText:
     ratios = [levenshtein_ratio(output, gold) for gold in one_by_one(golds)]
     values = [ratio for ratio in ratios if ratio is not None]
     if len(values) < len(ratios):
         raise too_long("Levenshtein needs the product of the two lengths to stay under twenty thousand million.")
     value, index = max(values), values.index(max(values))
     extra: dict[str, JSONValue] = {"n_output": len(output), "n_gold": len(golds[index]), **_nearest(golds, index)}
-    return Measured(value, f"The Levenshtein ratio is {value:.2f}", extra)
+    return MeasuredText(value, f"The Levenshtein ratio is {value:.2f}", extra)
 
 
-def _sas(output: str, golds: Golds) -> Measured:
+def _sas(output: str, golds: Golds) -> MeasuredText:
     if len(golds) > MAX_EMBEDDED:
         raise too_long(f"Semantic similarity reads at most {MAX_EMBEDDED} accepted answers.")
     cosines = embedding_cosines(output, golds)
     index = cosines.index(max(cosines))
     value = max(cosines[index], 0.0)
     because = f"The semantic similarity is {value:.2f}"
-    return Measured(value, because, {"cosine": cosines[index], **_nearest(golds, index)})
+    return MeasuredText(value, because, {"cosine": cosines[index], **_nearest(golds, index)})
 
 
 def _nearest(golds: Golds, index: int) -> dict[str, JSONValue]:
@@ -157,7 +157,7 @@ _ROUGES: dict[str, Callable[[list[str], list[str]], Overlap | None]] = {
     "rouge2": lambda said, wanted: rouge_n(said, wanted, 2),
     "rougeL": rouge_l,
 }
-TEXT_METRICS: dict[str, Callable[[str, Golds], Measured]] = {
+TEXT_METRICS: dict[str, Callable[[str, Golds], MeasuredText]] = {
     "bleu": _bleu,
     "chrf": _chrf,
     "rouge1": _rouge("rouge1"),

@@ -21,7 +21,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class NgramCounts:
     """n-grams that both have, each as often as both have it, and those of each side."""
 
     n_common: int
@@ -74,10 +74,10 @@ def rouge_n(output: list[str], gold: list[str], n: int) -> Overlap:
     return overlap(counts.n_common, counts.n_output, counts.n_gold)
 
 
-def shared_ngrams(output: list[str], gold: list[str], n: int) -> Shared:
+def shared_ngrams(output: list[str], gold: list[str], n: int) -> NgramCounts:
     """Count the n-grams of two token lists."""
     output_ngrams, gold_ngrams = _ngrams(output, n), _ngrams(gold, n)
-    return Shared(sum((output_ngrams & gold_ngrams).values()), output_ngrams.total(), gold_ngrams.total())
+    return NgramCounts(sum((output_ngrams & gold_ngrams).values()), output_ngrams.total(), gold_ngrams.total())
 
 
 def _ngrams(tokens: list[str], n: int) -> Counter[tuple[str, ...]]:

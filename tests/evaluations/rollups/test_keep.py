@@ -13,7 +13,7 @@ from django.db import connections
 from evalsvc.celery import app
 from evalsvc.evaluations.models import DailyRollup, RollupDelta
 from evalsvc.evaluations.rollups.counts import DayCounts, DayRange
-from evalsvc.evaluations.rollups.keep import fold, recount_days
+from evalsvc.evaluations.rollups.keep import apply_deltas, recount_days
 from evalsvc.evaluations.rollups.read import read_days
 from tests import leftovers
 from tests.annotations.shapes import label, new_criteria
@@ -52,19 +52,19 @@ def test_a_fold_changes_nothing_that_is_read(alice: Caller) -> None:
     for gold in ("a", "b"):
         evaluate(alice, label=gold)
     before = counts(alice)
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     assert counts(alice) == before
     assert n_rows(alice) == (1, 0)
     evaluate(alice)
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     assert (counts(alice).n, n_rows(alice)) == (3, (1, 0))
 
 
 def test_a_day_without_evaluations_has_no_row(alice: Caller) -> None:
     answer = evaluate(alice)
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     delete(alice, id_of(answer))
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     assert n_rows(alice) == (0, 0)
 
 
@@ -87,7 +87,7 @@ def test_a_label_that_is_corrected_counts_as_what_it_says_now(alice: Caller) -> 
     for said in (True, False):
         label(alice, criteria, log_id, value_pass=said)
     assert (counts(alice).n, counts(alice).n_pass, counts(alice).n_fail) == (1, 0, 1)
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     assert findings(alice) == {}
 
 
@@ -122,7 +122,7 @@ def test_folds_and_writers_at_once_lose_nothing(alice: Caller) -> None:
     for writer in writers:
         writer.start()
     while any(writer.is_alive() for writer in writers):
-        fold()
+        apply_deltas()
     assert len(set(ids)) == 60
     assert counts(alice).n == 61
     assert CHECK not in findings(alice)
@@ -133,7 +133,7 @@ def test_a_portion_that_ends_between_notes_loses_nothing(alice: Caller, first: i
     """A label said yes, then no, then yes again: four notes of one day, of which a fold may take any one first."""
     criteria, log_id = new_criteria(alice), str(uuid.uuid4())
     label(alice, criteria, log_id, value_pass=True)
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     for said in (False, True):
         label(alice, criteria, log_id, value_pass=said)
     system(ANOTHER_ORDER, alice.account.pk, first)
@@ -150,7 +150,7 @@ def test_a_portion_that_ends_between_notes_loses_nothing(alice: Caller, first: i
 def test_a_recount_finds_what_is_wrong_and_mends_it(alice: Caller) -> None:
     for _ in range(3):
         evaluate(alice)
-    fold(seconds=None)
+    apply_deltas(seconds=None)
     system("UPDATE evaluations_dailyrollup SET n = 7, n_pass = 1 WHERE account_id = %s", alice.account.pk)
     system("DELETE FROM evaluations_rollupdelta WHERE account_id = %s", alice.account.pk)
     assert findings(alice) == {CHECK: 1}

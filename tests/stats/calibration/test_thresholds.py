@@ -9,7 +9,7 @@ from evalsvc.stats.calibration.figures import FIGURES, Decisions, balanced_chang
 from evalsvc.stats.calibration.needed import is_narrow, labels_to_decide
 from evalsvc.stats.calibration.selection import Aim, LabelledScores
 from evalsvc.stats.calibration.thresholds import choose_threshold
-from evalsvc.stats.formulas.confusion import Share
+from evalsvc.stats.formulas.confusion import Proportion
 
 ROUNDS = 40
 Drawn = tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.bool_]]]
@@ -131,7 +131,7 @@ def test_rows_that_stay_do_not_prove_that_none_would_move() -> None:
 
 
 def test_more_labels_shrink_an_interval_to_its_bound() -> None:
-    share = Share(0.8, 0.73, 0.86, 150, "wilson")
+    share = Proportion(0.8, 0.73, 0.86, 150, "wilson")
 
     more = labels_to_decide(share, 300, is_narrow, 0.95)
 

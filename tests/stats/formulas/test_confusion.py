@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalsvc.stats.formulas.confusion import macro_f1, told_apart
+from evalsvc.stats.formulas.confusion import classification_metrics, macro_f1
 
 TABLE = np.array([[30, 3, 2], [4, 25, 3], [1, 2, 30]])
 
@@ -23,7 +23,7 @@ def labels_of(table: Any) -> tuple[list[int], list[int]]:
 
 def test_values_are_those_of_the_definitions() -> None:
     actual, said = labels_of(TABLE)
-    told = told_apart(TABLE, level=0.95, seed=0)
+    told = classification_metrics(TABLE, level=0.95, seed=0)
     pairs = list(zip(actual, said, strict=True))
     f1s = []
     for c, shares in enumerate(told.classes):
@@ -38,7 +38,7 @@ def test_values_are_those_of_the_definitions() -> None:
 
 
 def test_shares_have_exact_intervals() -> None:
-    told = told_apart(TABLE, level=0.9, seed=0)
+    told = classification_metrics(TABLE, level=0.9, seed=0)
     recall = stats.binomtest(30, 35).proportion_ci(0.9, "exact")
     theta = stats.binomtest(30, 40).proportion_ci(0.9, "exact")
     f1 = told.classes[0].f1
@@ -48,7 +48,7 @@ def test_shares_have_exact_intervals() -> None:
 
 
 def test_a_seed_gives_the_same_interval_again() -> None:
-    first, again, other = (told_apart(TABLE, level=0.95, seed=seed).macro_f1 for seed in (1, 1, 2))
+    first, again, other = (classification_metrics(TABLE, level=0.95, seed=seed).macro_f1 for seed in (1, 1, 2))
 
     assert first == again
     assert first.lower != other.lower
@@ -57,7 +57,7 @@ def test_a_seed_gives_the_same_interval_again() -> None:
 
 @pytest.mark.parametrize("table", [[[20, 0], [0, 20]], [[0, 20], [20, 0]], [[40, 0], [0, 0]]])
 def test_where_no_resample_differs_the_interval_has_a_width_all_the_same(table: Any) -> None:
-    macro = told_apart(np.array(table), level=0.95, seed=0).macro_f1
+    macro = classification_metrics(np.array(table), level=0.95, seed=0).macro_f1
 
     assert macro.lower is not None and macro.upper is not None and macro.value is not None
     assert macro.lower < macro.upper
@@ -66,7 +66,7 @@ def test_where_no_resample_differs_the_interval_has_a_width_all_the_same(table: 
 
 
 def test_a_class_that_never_occurs_or_is_never_said_has_no_share() -> None:
-    told = told_apart(np.array([[3, 1], [0, 0]]), level=0.95, seed=0)
+    told = classification_metrics(np.array([[3, 1], [0, 0]]), level=0.95, seed=0)
 
     assert (told.classes[1].recall.value, told.classes[1].recall.lower, told.classes[1].recall.n) == (None, None, 0)
     assert told.classes[1].precision.value == 0.0
@@ -75,7 +75,7 @@ def test_a_class_that_never_occurs_or_is_never_said_has_no_share() -> None:
 
 
 def test_nothing_at_all_has_no_values() -> None:
-    told = told_apart(np.zeros((2, 2), dtype=int), level=0.95, seed=0)
+    told = classification_metrics(np.zeros((2, 2), dtype=int), level=0.95, seed=0)
 
     assert (told.accuracy.value, told.macro_f1.value, told.macro_f1.method) == (None, None, "none")
 
@@ -83,7 +83,7 @@ def test_nothing_at_all_has_no_values() -> None:
 @pytest.mark.parametrize("wrong", [np.zeros((2, 3)), np.zeros((0, 0)), np.array([[1, -1], [0, 1]])])
 def test_what_is_no_matrix_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match="`matrix` must"):
-        told_apart(wrong, level=0.95, seed=0)
+        classification_metrics(wrong, level=0.95, seed=0)
 
 
 @pytest.mark.parametrize("truth", [
@@ -99,7 +99,7 @@ def test_intervals_hold_as_often_as_they_say(truth: Any) -> None:
     true_macro = float(macro_f1(shares * 1e9))
     true_f1 = 2 * shares[0, 0] / (shares[0].sum() + shares[:, 0].sum())
     for i in range(300):
-        told = told_apart(rng.multinomial(100, shares.ravel()).reshape(shares.shape), level=0.95, seed=i)
+        told = classification_metrics(rng.multinomial(100, shares.ravel()).reshape(shares.shape), level=0.95, seed=i)
         macro, f1 = told.macro_f1, told.classes[0].f1
         n_held += (macro.lower or 0) <= true_macro <= (macro.upper or 0)
         n_f1 += (f1.lower or 0) <= true_f1 <= (f1.upper or 0)

@@ -11,7 +11,7 @@ import pytest
 from evalsvc.stats.race.elimination import (
     POLICIES,
     Contender,
-    Drop,
+    Elimination,
     Pair,
     Rules,
     advance,
@@ -55,7 +55,7 @@ def share(ones: int, n: int) -> np.ndarray:
 GOOD_AND_BAD = {1: share(90, 100), 2: share(30, 100)}
 
 
-def names(drops: list[Drop]) -> list[tuple[int, int | None, str]]:
+def names(drops: list[Elimination]) -> list[tuple[int, int | None, str]]:
     return [(drop.loser, drop.winner, drop.reason) for drop in drops]
 
 
@@ -241,8 +241,8 @@ def test_what_may_be_better_by_what_matters_is_not_stopped() -> None:
 UNPROVED = pairs_of(noisy_scores(210, 210), epsilon=0.01)
 
 
-def stopped(loser: int, winner: int, reason: str = "epsilon") -> Drop:
-    return Drop(loser, winner, reason, 20.0, {})
+def stopped(loser: int, winner: int, reason: str = "epsilon") -> Elimination:
+    return Elimination(loser, winner, reason, 20.0, {})
 
 
 def test_a_stop_for_epsilon_rests_on_a_config_in_the_race() -> None:

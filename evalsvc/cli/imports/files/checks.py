@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from evalsvc.cli.imports.files.values import Broken
+from evalsvc.cli.imports.files.values import InvalidRecord
 
 MOST = {"evaluator_id": 91, "criteria": 120, "log_id": 255, "trace_id": 255, "span_id": 255, "dataset_sample_id": 255}
 """Characters."""
@@ -36,7 +36,7 @@ def check_row(row: Mapping[str, object]) -> None:
     for name, most in MOST.items():
         value = row.get(name)
         if isinstance(value, str) and len(value) > most:
-            raise Broken(name, f"The service takes at most {most} characters here, and {len(value)} are found.")
+            raise InvalidRecord(name, f"The service takes at most {most} characters here, and {len(value)} are found.")
     _check_score(row.get("score_raw"))
     _check_time(row.get("created_at"))
     _check_texts(row)
@@ -45,26 +45,28 @@ def check_row(row: Mapping[str, object]) -> None:
 
 def _check_score(score: object) -> None:
     if isinstance(score, float) and abs(score) > MOST_SCORE:
-        raise Broken("score_raw", f"A score lies between -{MOST_SCORE:g} and {MOST_SCORE:g}.")
+        raise InvalidRecord("score_raw", f"A score lies between -{MOST_SCORE:g} and {MOST_SCORE:g}.")
 
 
 def _check_time(time: object) -> None:
     if isinstance(time, str) and not FIRST_YEAR <= datetime.fromisoformat(time).year <= LAST_YEAR:
-        raise Broken("created_at", f"A time lies between {FIRST_YEAR} and {LAST_YEAR + 1}.")
+        raise InvalidRecord("created_at", f"A time lies between {FIRST_YEAR} and {LAST_YEAR + 1}.")
 
 
 def _check_texts(row: Mapping[str, object]) -> None:
     lengths = {name: _n_chars(row.get(name)) for name in TEXTS}
     n_chars, longest = sum(lengths.values()), max(TEXTS, key=lambda name: lengths[name])
     if n_chars > MOST_CHARS:
-        raise Broken(longest, f"The service takes {MOST_CHARS} characters of text together, and {n_chars} are found.")
+        raise InvalidRecord(
+            longest, f"The service takes {MOST_CHARS} characters of text together, and {n_chars} are found."
+        )
     for name, most in (
         ("evaluated_model_retrieved_context", MOST_CONTEXTS),
         ("evaluated_model_gold_answers", MOST_GOLDS),
     ):
         value = row.get(name)
         if isinstance(value, list) and len(value) > most:
-            raise Broken(name, f"The service takes at most {most} texts here, and {len(value)} are found.")
+            raise InvalidRecord(name, f"The service takes at most {most} texts here, and {len(value)} are found.")
 
 
 def _n_chars(value: object) -> int:
@@ -79,10 +81,10 @@ def check_json(row: Mapping[str, object], most_bytes: int) -> None:
     n_bytes = len(text.encode())
     if n_bytes > most_bytes:
         longest = max(row, key=lambda name: len(json.dumps(row[name])))
-        raise Broken(longest, f"The service takes at most {most_bytes} bytes of a row, and there are {n_bytes}.")
+        raise InvalidRecord(longest, f"The service takes at most {most_bytes} bytes of a row, and there are {n_bytes}.")
     if _suspect.search(text) or text.count("[") + text.count("{") > MOST_DEPTH:
         for name, reason in _unstorable(row):
-            raise Broken(name, reason)
+            raise InvalidRecord(name, reason)
 
 
 def _unstorable(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:

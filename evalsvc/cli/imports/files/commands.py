@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from evalsvc.cli.imports.files.flow import Wish, check_files, send_all, tell_dry_run
+from evalsvc.cli.imports.files.flow import ImportOptions, check_files, send_all, tell_dry_run
 from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
 from evalsvc.cli.imports.files.langfuse import LANGFUSE
 from evalsvc.cli.imports.files.openai_evals import OPENAI_EVALS
 from evalsvc.cli.imports.files.phoenix import PHOENIX
 from evalsvc.cli.imports.files.staging_area import Staging
-from evalsvc.cli.options import Refused, account_options, report_options, target_options
+from evalsvc.cli.options import CommandError, account_options, report_options, target_options
 from evalsvc.cli.report import Report
 from evalsvc.client.service.transport import Transport
 
@@ -28,7 +28,7 @@ HELP = """Bring evaluations and datasets along from files of {title}.
 """
 
 
-def _send_to(*, target: Transport, intake: Intake, wish: Wish, report: Report) -> None:
+def _send_to(*, target: Transport, intake: Intake, wish: ImportOptions, report: Report) -> None:
     send_all(intake, wish, report, target)
 
 
@@ -44,7 +44,7 @@ def _staging() -> Iterator[Staging]:
             yield staging
     except sqlite3.OperationalError as exc:
         remedy = "As much room as the files take, unpacked, is needed where SQLITE_TMPDIR or TMPDIR points."
-        raise Refused(f"What was read could not be kept on the disk: {exc}. {remedy}") from exc
+        raise CommandError(f"What was read could not be kept on the disk: {exc}. {remedy}") from exc
 
 
 def file_command(source: Source) -> click.Command:
@@ -72,7 +72,7 @@ def file_command(source: Source) -> click.Command:
         _check_length("--app", app, SHORTEST_APP, LONGEST_NAME)
         _check_length("--project", project, 1, LONGEST_NAME)
         _check_length("--dataset-name", dataset_name, 1, LONGEST_DATASET_NAME)
-        wish = Wish(files, Belongs(app, project, dataset_name), skip_broken, dry_run)
+        wish = ImportOptions(files, Belongs(app, project, dataset_name), skip_broken, dry_run)
         with _staging() as staging:
             intake = check_files(source, wish, staging, report)
             if dry_run:
@@ -90,7 +90,7 @@ def _shapes(source: Source) -> str:
 
 def _check_length(option: str, text: str | None, least: int, most: int) -> None:
     if text is not None and not least <= len(text) <= most:
-        raise Refused(f"{option} has {least} to {most} characters, and {len(text)} were given.")
+        raise CommandError(f"{option} has {least} to {most} characters, and {len(text)} were given.")
 
 
 FILE_COMMANDS = [file_command(source) for source in (LANGFUSE, PHOENIX, OPENAI_EVALS)]

@@ -12,7 +12,7 @@ from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
 from evalsvc.cli.imports.files.staging_area import JsonRow, Staging
 from evalsvc.cli.imports.files.uploads import send_dataset
 from evalsvc.cli.imports.files.values import Fault
-from evalsvc.cli.options import Incomplete, Refused
+from evalsvc.cli.options import CommandError, Incomplete
 from evalsvc.cli.report import Advance, Report
 from evalsvc.client.errors import InvalidError
 from evalsvc.client.service.result_batches import MOST_BYTES, MOST_ROWS, send_rows
@@ -22,7 +22,7 @@ MOST_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ImportOptions:
     """The options of an import."""
 
     paths: Sequence[Path]
@@ -31,7 +31,7 @@ class Wish:
     dry_run: bool = False
 
 
-def check_files(source: Source, wish: Wish, staging: Staging, report: Report) -> Intake:
+def check_files(source: Source, wish: ImportOptions, staging: Staging, report: Report) -> Intake:
     """Take files into the staging. Raises Refused where anything is wrong that may not be left out."""
     intake = Intake(source, wish.belongs, staging)
     with report.progress("records read") as advance:
@@ -43,11 +43,11 @@ def check_files(source: Source, wish: Wish, staging: Staging, report: Report) ->
     if not staging.count("scores") + staging.count("empty") + staging.count("examples"):
         lone = "They hold texts and no scores: name the file with the scores as well." if staging.count("texts") else ""
         first = f"There is nothing to bring along in these files. {lone}".strip()
-        raise Refused("\n".join([first, *_told_faults(intake.faults, intake.n_faults)]))
+        raise CommandError("\n".join([first, *_told_faults(intake.faults, intake.n_faults)]))
     return intake
 
 
-def _refuse(intake: Intake, wish: Wish, report: Report) -> None:
+def _refuse(intake: Intake, wish: ImportOptions, report: Report) -> None:
     """Raise Refused if there are faults, unless invalid records can be skipped."""
     if not intake.n_faults or (wish.skip_broken and not intake.is_fatal):
         return
@@ -56,7 +56,7 @@ def _refuse(intake: Intake, wish: Wish, report: Report) -> None:
     lines = ["Nothing was sent:", *_told_faults(intake.faults, intake.n_faults)]
     if not intake.is_fatal:
         lines.append("Mend them, or leave them out with --skip-broken.")
-    raise Refused("\n".join(lines))
+    raise CommandError("\n".join(lines))
 
 
 def _told_faults(faults: Sequence[Fault], n_faults: int) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _told_faults(faults: Sequence[Fault], n_faults: int) -> Iterator[str]:
         yield f"  and {n_faults - MOST_TOLD} more."
 
 
-def told(intake: Intake, wish: Wish) -> dict[str, object]:
+def told(intake: Intake, wish: ImportOptions) -> dict[str, object]:
     """Return what has been read, for programs."""
     staging = intake.staging
     return {
@@ -82,7 +82,7 @@ def told(intake: Intake, wish: Wish) -> dict[str, object]:
     }
 
 
-def send_all(intake: Intake, wish: Wish, report: Report, target: Transport) -> None:
+def send_all(intake: Intake, wish: ImportOptions, report: Report, target: Transport) -> None:
     """Send what has been checked, and tell what became of it. Raises Incomplete where the service refuses a row."""
     staging = intake.staging
     # Datasets are all or nothing and written first: a key without write access fails before anything is stored.
@@ -104,7 +104,9 @@ def _send_datasets(staging: Staging, target: Transport) -> list[dict[str, object
         try:
             datasets.append(send_dataset(target, name, staging))
         except InvalidError as exc:
-            raise (Incomplete if datasets else Refused)(f"The service refuses the dataset {name!r}: {exc}") from exc
+            raise (Incomplete if datasets else CommandError)(
+                f"The service refuses the dataset {name!r}: {exc}"
+            ) from exc
     return datasets
 
 
@@ -137,7 +139,7 @@ def _refused(intake: Intake, row: JsonRow, reason: str) -> dict[str, object]:
     return {"file": place.file, "line": place.line, "reason": reason}
 
 
-def tell_dry_run(intake: Intake, wish: Wish, report: Report) -> None:
+def tell_dry_run(intake: Intake, wish: ImportOptions, report: Report) -> None:
     """Tell what would come in."""
     datasets = [{"name": name, "examples": n} for name, n in intake.staging.datasets()]
     lines = [f"dataset {dataset['name']}: {dataset['examples']} examples would come in" for dataset in datasets]
@@ -145,7 +147,7 @@ def tell_dry_run(intake: Intake, wish: Wish, report: Report) -> None:
     report.finish({**told(intake, wish), "datasets": datasets}, [*_lines(intake, wish), *lines, first])
 
 
-def _lines(intake: Intake, wish: Wish) -> Iterator[str]:
+def _lines(intake: Intake, wish: ImportOptions) -> Iterator[str]:
     for file in intake.files:
         yield f"{file['file']}: {file['shape']}, {file['rows']} records"
     counts = {

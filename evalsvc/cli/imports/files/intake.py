@@ -10,7 +10,7 @@ from pathlib import Path
 from evalsvc.cli.imports.files.checks import MOST_EXAMPLE_BYTES, TEXTS, check_json, check_row
 from evalsvc.cli.imports.files.records import FileRecord, read_file_records
 from evalsvc.cli.imports.files.staging_area import Staging
-from evalsvc.cli.imports.files.values import Broken, Fault, Place, Values, name_of_file
+from evalsvc.cli.imports.files.values import Fault, InvalidRecord, Place, Values, name_of_file
 
 MOST_KEPT_FAULTS = 1000
 """A file that is wrong in each of a million lines is told by its first thousand."""
@@ -113,7 +113,7 @@ class Intake:
     def _take(self, shape: FileShape, record: FileRecord) -> None:
         try:
             shape.take(record, self)
-        except Broken as exc:
+        except InvalidRecord as exc:
             self.refuse(Fault(record.place, self._spelled(exc.field, record.values), exc.reason))
 
     def _spelled(self, name: str, values: Values) -> str:
@@ -166,10 +166,10 @@ class Intake:
         """Take an example in. A dataset without a name has its file's, an example without an id its place."""
         dataset = self.belongs.dataset or dataset or self._name(record.place)
         if example.get("input") is None:
-            raise Broken("input", "It is missing or null, and an example of a dataset needs one.")
+            raise InvalidRecord("input", "It is missing or null, and an example of a dataset needs one.")
         id = example.get("id")
         if isinstance(id, str) and len(id) > MOST_ID:
-            raise Broken("id", f"The service takes at most {MOST_ID} characters here, and {len(id)} are found.")
+            raise InvalidRecord("id", f"The service takes at most {MOST_ID} characters here, and {len(id)} are found.")
         example = _filled(example)
         check_json(example, MOST_EXAMPLE_BYTES)
         key = str(record.place) if id is None else str(id)
@@ -181,7 +181,7 @@ class Intake:
         owner = self.named.setdefault(name, place.file)
         if owner != place.file:
             remedy = "Bring each along by a call of its own, with --dataset-name."
-            raise Broken("", f"{owner} would be the dataset {name!r} as well. {remedy}")
+            raise InvalidRecord("", f"{owner} would be the dataset {name!r} as well. {remedy}")
         return name
 
     def _count(self, is_new: bool) -> None:
@@ -194,7 +194,7 @@ class Intake:
             advance(1)
             try:
                 check_row(staged.row)
-            except Broken as exc:
+            except InvalidRecord as exc:
                 place = (staged.text_place if exc.field in TEXTS else None) or staged.place
                 self.refuse(Fault(place, self._spelled(exc.field, {}), exc.reason))
                 invalid_keys.append(str(staged.row["log_id"]))

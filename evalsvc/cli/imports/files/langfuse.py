@@ -10,7 +10,7 @@ import json
 from evalsvc.cli.imports.files.intake import FileShape, FoundScore, Intake, Source
 from evalsvc.cli.imports.files.records import FileRecord
 from evalsvc.cli.imports.files.values import (
-    Broken,
+    InvalidRecord,
     Values,
     as_text,
     field_text,
@@ -94,7 +94,7 @@ def _verdict(values: Values) -> tuple[float | None, bool | None, str | None]:
         return None if passed is None else float(passed), passed, None
     if type_name in TYPES:
         return _number_of_category(values) if type_name == "CATEGORICAL" else None, None, _label(values)
-    raise Broken(name, f"The type {type_name!r} is not known. Known are {', '.join(TYPES)}.")
+    raise InvalidRecord(name, f"The type {type_name!r} is not known. Known are {', '.join(TYPES)}.")
 
 
 def _label(values: Values) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalsvc.cli.imports.files.intake import FileShape, FoundScore, Intake, Source
 from evalsvc.cli.imports.files.records import FileRecord
 from evalsvc.cli.imports.files.values import (
-    Broken,
+    InvalidRecord,
     Values,
     as_text,
     field_text,
@@ -28,7 +28,7 @@ def take_event(record: FileRecord, intake: Intake) -> None:
         spec = read_object(values, "spec")
         for name in ("eval_name", "run_id"):
             if not field_text(spec, name):
-                raise Broken(f"spec.{name}", "It is missing, or empty.")
+                raise InvalidRecord(f"spec.{name}", "It is missing, or empty.")
         intake.memory[SPEC] = spec
     elif "final_report" in values:
         intake.beside["reports"] += 1
@@ -58,7 +58,7 @@ def _score(values: Values, sample: str, criteria: str, intake: Intake) -> FoundS
     """Return a score of an event without its verdict."""
     spec = intake.memory.get(SPEC)
     if not isinstance(spec, dict):
-        raise Broken("run_id", "No spec stands before the event: the log lacks its first line.")
+        raise InvalidRecord("run_id", "No spec stands before the event: the log lacks its first line.")
     run_id = read_name(values, "run_id")
     about = {"run_id": run_id, "event_id": read_name(values, "event_id"), "eval_name": field_text(spec, "eval_name")}
     return FoundScore(
@@ -112,7 +112,7 @@ def take_output_item(record: FileRecord, intake: Intake) -> None:
     """Take the results of an output item in, each grader's."""
     values = record.values
     if values.get("object") != ITEM:
-        raise Broken("object", f"{ITEM!r} is expected, and {values.get('object')!r} is found.")
+        raise InvalidRecord("object", f"{ITEM!r} is expected, and {values.get('object')!r} is found.")
     id = read_name(values, "id")
     about = {
         "output_item_id": id,
@@ -121,18 +121,18 @@ def take_output_item(record: FileRecord, intake: Intake) -> None:
     }
     results = values.get("results")
     if not isinstance(results, list):
-        raise Broken("results", "A list of results is expected.")
+        raise InvalidRecord("results", "A list of results is expected.")
     for i, result in enumerate(results):
         if not isinstance(result, dict):
-            raise Broken(f"results.{i}", "An object is expected.")
+            raise InvalidRecord(f"results.{i}", "An object is expected.")
         _take_result(i, result, about, record, intake)
 
 
 def _take_result(i: int, result: Values, about: Values, record: FileRecord, intake: Intake) -> None:
     try:
         name, number, passed = read_name(result, "name"), read_number(result, "score"), read_flag(result, "passed")
-    except Broken as exc:
-        raise Broken(f"results.{i}.{exc.field}", exc.reason) from None
+    except InvalidRecord as exc:
+        raise InvalidRecord(f"results.{i}.{exc.field}", exc.reason) from None
     score = FoundScore(
         key=f"{about['output_item_id']}:{i}:{name}",
         evaluator=name,

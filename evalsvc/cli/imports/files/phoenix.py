@@ -9,7 +9,7 @@ from itertools import count
 from evalsvc.cli.imports.files.intake import FileShape, FoundScore, Intake, Source
 from evalsvc.cli.imports.files.records import FileRecord
 from evalsvc.cli.imports.files.values import (
-    Broken,
+    InvalidRecord,
     Values,
     as_text,
     field_text,
@@ -35,7 +35,7 @@ def take_annotation(record: FileRecord, intake: Intake) -> None:
     values = {**record.values, **_result(record.values)}
     name, kind = pick(values, "annotator_kind")
     if kind is not None and kind not in KINDS:
-        raise Broken(name, f"The kind {kind!r} is not known. Known are {', '.join(KINDS)}.")
+        raise InvalidRecord(name, f"The kind {kind!r} is not known. Known are {', '.join(KINDS)}.")
     id = field_text(values, "id")
     evaluator = read_name(values, *NAME)
     subject = _subject(values)
@@ -54,7 +54,7 @@ def _subject(values: Values) -> dict[str, str]:
     names = {"span_id": SPAN, "trace_id": TRACE, "session_id": ("session_id",), "document_position": POSITION}
     subject = {name: text for name, spellings in names.items() if (text := field_text(values, *spellings))}
     if not subject.keys() - {"document_position"}:
-        raise Broken("span_id", "An annotation is of a span, a trace or a session, and none is named.")
+        raise InvalidRecord("span_id", "An annotation is of a span, a trace or a session, and none is named.")
     return subject
 
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evalsvc.cli.imports.files.values import Broken, Place
+from evalsvc.cli.imports.files.values import InvalidRecord, Place
 
 JsonRow = dict[str, object]
 TABLES = """
@@ -27,7 +27,7 @@ SAME = {
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedRow:
     """A row as it is sent, and the places of its score and its texts in the files."""
 
     row: JsonRow
@@ -85,16 +85,16 @@ class Staging:
         stored_body, file, line = self._db.execute(SAME[table], key).fetchone()
         if stored_body != body:
             id = key[-1] if table == "examples" else key[0].partition(":")[2]
-            raise Broken("id", f"{Place(file, line)} has the same id {id!r}, and other contents.")
+            raise InvalidRecord("id", f"{Place(file, line)} has the same id {id!r}, and other contents.")
         return False
 
-    def rows(self) -> Iterator[Staged]:
+    def rows(self) -> Iterator[StagedRow]:
         """Yield the scores that are one, in the order of the files, each with its texts."""
         query = "SELECT body, refs, file, line FROM scores WHERE NOT is_empty ORDER BY id"
         for body, refs, file, line in self._db.execute(query):
             texts, text_place = self._texts(json.loads(refs))
             row = json.loads(texts) | json.loads(body)
-            yield Staged(row, Place(file, line), text_place, len(texts) + len(body))
+            yield StagedRow(row, Place(file, line), text_place, len(texts) + len(body))
 
     def _texts(self, refs: Sequence[str]) -> tuple[str, Place | None]:
         for key in refs:
@@ -135,5 +135,5 @@ def _body(row: Mapping[str, object]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Broken("", "It holds half of a character (a surrogate), which no text can.") from None
+        raise InvalidRecord("", "It holds half of a character (a surrogate), which no text can.") from None
     return text

@@ -14,7 +14,7 @@ MILLISECONDS_FROM = 1e11
 """A time that is a number is of seconds below this, of milliseconds above: seconds would be after the year 5000."""
 
 
-class Broken(Exception):
+class InvalidRecord(Exception):
     """A record cannot be used; carries the field and the reason."""
 
     def __init__(self, field: str, reason: str) -> None:
@@ -82,9 +82,9 @@ def read_name(values: Values, *names: str) -> str:
     """Return an id or a name, which must be there."""
     name, value = pick(values, *names)
     if value is None:
-        raise Broken(name, "It is missing, or empty.")
+        raise InvalidRecord(name, "It is missing, or empty.")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise Broken(name, "A text is expected.")
+        raise InvalidRecord(name, "A text is expected.")
     return str(value)
 
 
@@ -98,7 +98,7 @@ def read_number(values: Values, *names: str) -> float | None:
     except (ValueError, OverflowError):
         number = math.inf
     if math.isinf(number):
-        raise Broken(name, f"A number is expected, and {quoted(value)} is found.")
+        raise InvalidRecord(name, f"A number is expected, and {quoted(value)} is found.")
     return None if math.isnan(number) else number
 
 
@@ -110,7 +110,7 @@ def read_flag(values: Values, *names: str) -> bool | None:
     words = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
     flag = words.get(str(value).lower())
     if flag is None:
-        raise Broken(name, f"True or false is expected, and {quoted(value)} is found.")
+        raise InvalidRecord(name, f"True or false is expected, and {quoted(value)} is found.")
     return flag
 
 
@@ -122,7 +122,7 @@ def read_moment(values: Values, *names: str) -> str | None:
     try:
         time = _moment(value)
     except (ValueError, OverflowError, OSError):
-        raise Broken(name, f"A time is expected, and {quoted(value)} is found.") from None
+        raise InvalidRecord(name, f"A time is expected, and {quoted(value)} is found.") from None
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 

@@ -16,8 +16,8 @@ from evalsvc.cli.imports.patronus.recount import count_both_sides, split_labels
 from evalsvc.cli.imports.patronus.rowsets import bring_datasets
 from evalsvc.cli.imports.patronus.settings import bring_annotation_criteria, bring_criteria
 from evalsvc.cli.imports.patronus.source import DEFAULT_PATIENCE_SECONDS, OldService
-from evalsvc.cli.imports.patronus.windows import Stretch, TooDense, read_whole_stretches
-from evalsvc.cli.options import INCOMPLETE, Incomplete, Refused, report_options, target_options
+from evalsvc.cli.imports.patronus.windows import TimeRange, TooDense, read_whole_stretches
+from evalsvc.cli.options import INCOMPLETE, CommandError, Incomplete, report_options, target_options
 from evalsvc.cli.report import Report
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject
@@ -55,10 +55,10 @@ def import_patronus(
     here already is not kept twice, and a run that was ended goes on where it stood.
     """
     if not old_key:
-        raise Refused("There is no key for the service to read: pass --from-key, or set PATRONUS_API_KEY.")
-    all_of = Stretch(since.replace(tzinfo=UTC), until.replace(tzinfo=UTC) if until else datetime.now(UTC))
+        raise CommandError("There is no key for the service to read: pass --from-key, or set PATRONUS_API_KEY.")
+    all_of = TimeRange(since.replace(tzinfo=UTC), until.replace(tzinfo=UTC) if until else datetime.now(UTC))
     if all_of.start >= all_of.end:
-        raise Refused("--since is not before --until: there is nothing between them.")
+        raise CommandError("--since is not before --until: there is nothing between them.")
     source = Transport(old_url, old_key, retries=4)
     try:
         old = OldService(source, report, patience_seconds=patience)
@@ -74,7 +74,14 @@ def import_patronus(
 
 
 def _bring_all(
-    old: OldService, target: Transport, all_of: Stretch, bookmark: Bookmark, *, again: bool, is_dry: bool, recount: bool
+    old: OldService,
+    target: Transport,
+    all_of: TimeRange,
+    bookmark: Bookmark,
+    *,
+    again: bool,
+    is_dry: bool,
+    recount: bool,
 ) -> ImportOutcome:
     outcome = ImportOutcome()
     places = bring_places(old, target, outcome, is_dry=is_dry)
@@ -94,18 +101,18 @@ def _bring_all(
     return outcome
 
 
-def _left_of(all_of: Stretch, bookmark: Bookmark, *, again: bool) -> Stretch:
+def _left_of(all_of: TimeRange, bookmark: Bookmark, *, again: bool) -> TimeRange:
     done_until = bookmark.done_until
     return (
         all_of
         if again or done_until is None or not all_of.start < done_until < all_of.end
-        else Stretch(done_until, all_of.end)
+        else TimeRange(done_until, all_of.end)
     )
 
 
 def _bring_rows(
     old: OldService, target: Transport, outcome: ImportOutcome, places: Places, criteria: dict[str, JsonObject],
-    left: Stretch, bookmark: Bookmark, *, is_dry: bool,
+    left: TimeRange, bookmark: Bookmark, *, is_dry: bool,
 ) -> None:  # fmt: skip
     """Bring evaluations and labels along, stretch after stretch; a stretch is done when both of it are here."""
     evaluations = Evaluations(old, target, outcome, places)

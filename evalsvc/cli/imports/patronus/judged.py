@@ -9,7 +9,7 @@ from typing import cast
 from evalsvc.cli.imports.patronus.outcome import ImportOutcome
 from evalsvc.cli.imports.patronus.places import ORIGIN, Places, old_id_of
 from evalsvc.cli.imports.patronus.source import OldService
-from evalsvc.cli.imports.patronus.windows import Stretch
+from evalsvc.cli.imports.patronus.windows import TimeRange
 from evalsvc.client.service.result_batches import JsonRow, send_rows
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject, JsonValue
@@ -35,7 +35,7 @@ class Evaluations:
     def __init__(self, old: OldService, target: Transport, outcome: ImportOutcome, places: Places) -> None:
         self._old, self._target, self._outcome, self._places = old, target, outcome, places
 
-    def bring(self, stretch: Stretch, rows: Sequence[JsonObject]) -> None:
+    def bring(self, stretch: TimeRange, rows: Sequence[JsonObject]) -> None:
         """Store the evaluations of a time range that are missing here."""
         existing_rows = {origin: row for row in kept_here(self._target, stretch) if (origin := old_id_of(row))}
         missing = [row for row in rows if str(row["id"]) not in existing_rows and self._has_verdict(row)]
@@ -73,7 +73,7 @@ class Evaluations:
                 )
 
 
-def kept_here(target: Transport, stretch: Stretch, kind: str = "client_evaluation") -> list[JsonObject]:
+def kept_here(target: Transport, stretch: TimeRange, kind: str = "client_evaluation") -> list[JsonObject]:
     """Return the evaluations of a stretch of time that are here, made elsewhere or by people."""
     filters = [
         {"field": "created_at", "operation": "ge", "value": stretch.start.isoformat()},

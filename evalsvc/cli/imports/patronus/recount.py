@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from evalsvc.cli.imports.patronus.judged import ANNOTATION, kept_here
 from evalsvc.cli.imports.patronus.places import old_id_of
 from evalsvc.cli.imports.patronus.source import OldService
-from evalsvc.cli.imports.patronus.windows import Stretch, read_whole_stretches
+from evalsvc.cli.imports.patronus.windows import TimeRange, read_whole_stretches
 from evalsvc.cli.report import Advance
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject
@@ -18,7 +18,7 @@ Counts = Counter[tuple[str, str]]
 
 
 def count_both_sides(
-    old: OldService, target: Transport, all_of: Stretch, criteria: Mapping[str, JsonObject], advance: Advance
+    old: OldService, target: Transport, all_of: TimeRange, criteria: Mapping[str, JsonObject], advance: Advance
 ) -> list[dict[str, object]]:
     """Return where both sides differ: one entry for each evaluator and criteria with another number here than there."""
     old_counts, new_counts = Counts(), Counts()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
-from evalsvc.cli.imports.patronus.windows import Stretch
+from evalsvc.cli.imports.patronus.windows import TimeRange
 from evalsvc.cli.options import Incomplete
 from evalsvc.cli.report import Report
 from evalsvc.client.errors import NotFoundError, RateLimitError, ServerError, UnreachableError
@@ -33,7 +33,7 @@ class OldService:
         self.report = report
         self._patience_seconds = patience_seconds
 
-    def evaluations(self, stretch: Stretch) -> list[JsonObject]:
+    def evaluations(self, stretch: TimeRange) -> list[JsonObject]:
         """Return the evaluations of a stretch of time, as many as the service answers at once, oldest first."""
         filters = [
             {"field": "created_at", "operation": "ge", "value": stretch.start.isoformat()},

@@ -14,7 +14,7 @@ SHORTEST = timedelta(microseconds=1)
 AT_FIRST = timedelta(days=30)
 """What is asked for before anything is known: years at once might take a service longer than anybody waits."""
 
-ReadRows = Callable[["Stretch"], Sequence[JsonObject]]
+ReadRows = Callable[["TimeRange"], Sequence[JsonObject]]
 
 
 class TooDense(Exception):
@@ -22,27 +22,27 @@ class TooDense(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class TimeRange:
     """A stretch of time: from `start` to before `end`."""
 
     start: datetime
     end: datetime
 
-    def halves(self) -> tuple[Stretch, Stretch]:
+    def halves(self) -> tuple[TimeRange, TimeRange]:
         """Return both halves, the earlier one first; their border is a whole microsecond."""
         middle = self.start + timedelta(microseconds=(self.end - self.start) // SHORTEST // 2)
-        return Stretch(self.start, middle), Stretch(middle, self.end)
+        return TimeRange(self.start, middle), TimeRange(middle, self.end)
 
-    def parts(self, length: timedelta) -> Iterator[Stretch]:
+    def parts(self, length: timedelta) -> Iterator[TimeRange]:
         """Yield consecutive ranges of this length, oldest first; the last one can be shorter."""
         start = self.start
         while start < self.end:
             end = min(start + length, self.end)
-            yield Stretch(start, end)
+            yield TimeRange(start, end)
             start = end
 
 
-def read_whole_stretches(read: ReadRows, all_of: Stretch) -> Iterator[tuple[Stretch, Sequence[JsonObject]]]:
+def read_whole_stretches(read: ReadRows, all_of: TimeRange) -> Iterator[tuple[TimeRange, Sequence[JsonObject]]]:
     """Yield stretches that follow each other without a gap, oldest first, each with all of its rows.
 
     How many rows the service answers at most is not known, only that it is not fewer than it has ever answered: an

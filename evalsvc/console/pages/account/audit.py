@@ -18,9 +18,9 @@ from evalsvc.accounts.models import Account, AuditEntry
 from evalsvc.accounts.selectors import audit_choices, list_audit
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.pagination import newest_part
-from evalsvc.console.parts.addresses import moment_choice
+from evalsvc.console.parts.addresses import datetime_param
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
@@ -55,8 +55,8 @@ class AskedAudit:
 
 def _asked(request: PageRequest) -> AskedAudit:
     actor, action = (request.GET.get(name, "").strip()[:MAX_ASKED].replace("\0", "") for name in ("actor", "action"))
-    since, wrong_since = moment_choice(request, "since")
-    until, wrong_until = moment_choice(request, "until")
+    since, wrong_since = datetime_param(request, "since")
+    until, wrong_until = datetime_param(request, "until")
     return AskedAudit(actor, action, since, until, {"since": wrong_since, "until": wrong_until})
 
 
@@ -103,7 +103,7 @@ def _said(request: PageRequest, name: str) -> str:
 def _row(entry: Any, now: datetime) -> TableRow:
     detail = ", ".join(f"{name}: {value}" for name, value in entry.detail.items())
     cells = (
-        moment_markup(entry.created_at, now),
+        time_tag(entry.created_at, now),
         element("bdi", entry.who),
         element("span", entry.action, class_="mono"),
         element("bdi", entry.target),

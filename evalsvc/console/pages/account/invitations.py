@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.invitations import (
-    Invited,
+    PendingInvitation,
     accept_as_new,
     accept_invitation,
     find_invitation,
@@ -28,7 +28,7 @@ from evalsvc.accounts.models import Member
 from evalsvc.accounts.signing_in.library import with_library
 from evalsvc.accounts.signing_in.steps import begin
 from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
-from evalsvc.console.once import ShownOnce, shown_before
+from evalsvc.console.once import OneTimeSecretResponse, shown_before
 from evalsvc.console.pages.account.members import ROLES
 from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.rest.basics.links import link_for_others
@@ -66,7 +66,7 @@ def _made(request: PageRequest) -> HttpResponse:
     )
     link = link_for_others(request, reverse("console_invitation", args=[token]))
     context = {"invitation": invitation, "link": link}
-    return ShownOnce(request, "console/account/invited.html", context, lands_at=reverse("console_members"))
+    return OneTimeSecretResponse(request, "console/account/invited.html", context, lands_at=reverse("console_members"))
 
 
 def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
@@ -114,7 +114,7 @@ def _over(request: HttpRequest) -> HttpResponse:
     return console_message(request, status=404, title="This invitation opens nothing", detail=OVER)
 
 
-def _answer(request: HttpRequest, invited: Invited) -> HttpResponse:
+def _answer(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
     if request.user.is_authenticated:
         return _as_signed_in(request, invited)
     if has_sign_in(invited=invited):
@@ -122,7 +122,7 @@ def _answer(request: HttpRequest, invited: Invited) -> HttpResponse:
     return _as_new(request, invited)
 
 
-def _as_signed_in(request: HttpRequest, invited: Invited) -> HttpResponse:
+def _as_signed_in(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
     if not invited.is_for(request.user):  # type: ignore[arg-type]  # middleware makes it a User
         return _shown(request, invited, "other", status=403 if request.method == "POST" else 200)
     if request.method != "POST":
@@ -131,7 +131,7 @@ def _as_signed_in(request: HttpRequest, invited: Invited) -> HttpResponse:
     return _welcome(request, invited)
 
 
-def _as_new(request: HttpRequest, invited: Invited) -> HttpResponse:
+def _as_new(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
     if request.method != "POST":
         return _shown(request, invited, "new", fields=_sign_up_fields({}, {}))
     password = request.POST.get("password", "")
@@ -154,13 +154,18 @@ def _sign_up_fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[
 
 
 def _shown(
-    request: HttpRequest, invited: Invited, who: str, *, status: int = 200, fields: list[FormField] | None = None
+    request: HttpRequest,
+    invited: PendingInvitation,
+    who: str,
+    *,
+    status: int = 200,
+    fields: list[FormField] | None = None,
 ) -> HttpResponse:
     context = {"invited": invited, "who": who, "fields": fields or [], "here": request.get_full_path()}
     return render(request, "console/account/invitation.html", context, status=status)
 
 
-def _welcome(request: HttpRequest, invited: Invited) -> HttpResponseRedirect:
+def _welcome(request: HttpRequest, invited: PendingInvitation) -> HttpResponseRedirect:
     request.session[SESSION_KEY] = invited.account_id
     messages.success(request, f"Welcome to {invited.account_name}: you are {invited.role} here.")
     return redirect("console_home")

@@ -16,13 +16,13 @@ from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.selectors import get_key, list_keys
 from evalsvc.accounts.services import issue_key, revoke_key
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
-from evalsvc.console.once import ShownOnce, shown_before
+from evalsvc.console.once import OneTimeSecretResponse, shown_before
 from evalsvc.console.pages.account.pagination import newest_part
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import KEY, ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
@@ -76,10 +76,10 @@ def _row(key: Any, now: datetime) -> TableRow:
         element("span", f"ek_{key.public}.…", class_="mono"),
         key.get_scope_display(),
         element("span", state, class_=f"badge {TONES[state]}"),
-        moment_markup(key.used_at, now),
+        time_tag(key.used_at, now),
         key.who or "—",
-        moment_markup(key.created_at, now),
-        moment_markup(key.expires_at, now) if key.expires_at else "never",
+        time_tag(key.created_at, now),
+        time_tag(key.expires_at, now) if key.expires_at else "never",
     )
     return TableRow(cells, reverse("console_key", args=[key.pk]))
 
@@ -96,7 +96,9 @@ def new_key_page(request: PageRequest) -> HttpResponse:
             errors = errors_at(exc)
         else:
             details = {"key": key, "text": str(text), "variable": KEY, "call": WHOAMI}
-            return ShownOnce(request, "console/account/issued.html", details, lands_at=reverse("console_keys"))
+            return OneTimeSecretResponse(
+                request, "console/account/issued.html", details, lands_at=reverse("console_keys")
+            )
     context = {"fields": _fields(request.POST, errors), "call": WHOAMI}
     return render(request, "console/account/new_key.html", context, status=422 if errors else 200)
 

@@ -20,7 +20,7 @@ from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.factor_rule import factor_text, shown_rule
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
@@ -73,15 +73,15 @@ def _row(member: Member, own_id: int, now: datetime) -> TableRow:
         element("bdi", user.email),
         role,
         factor_text(member),
-        moment_markup(member.created_at, now),
-        moment_markup(user.last_login, now),
+        time_tag(member.created_at, now),
+        time_tag(user.last_login, now),
     )
     return TableRow(cells, reverse("console_member", args=[member.pk]))
 
 
 def _invitation_row(one: Any, now: datetime) -> TableRow:
     is_over = one.expires_at <= now
-    ends = element("span", "over", class_="badge warn") if is_over else moment_markup(one.expires_at, now)
+    ends = element("span", "over", class_="badge warn") if is_over else time_tag(one.expires_at, now)
     # The form is above the table; it contains the CSRF token.
     withdraw = element(
         "button",
@@ -93,7 +93,7 @@ def _invitation_row(one: Any, now: datetime) -> TableRow:
         name="invitation",
         value=one.pk,
     )
-    cells = (element("bdi", one.email), one.role, one.who, moment_markup(one.created_at, now), ends, withdraw)
+    cells = (element("bdi", one.email), one.role, one.who, time_tag(one.created_at, now), ends, withdraw)
     return TableRow(cells, tone="warn" if is_over else "")
 
 

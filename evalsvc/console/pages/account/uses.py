@@ -12,7 +12,7 @@ from evalsvc.accounts.access.rate_limiter import requests_so_far
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.connections.words import state_words
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.judges.ledger.status import ConnectionStanding, standings_of
+from evalsvc.judges.ledger.status import ConnectionStatus, standings_of
 from evalsvc.judges.selectors import list_connections
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text
@@ -37,12 +37,12 @@ def _said(used: int | None) -> str:
     return "unknown" if used is None else number_text(used)
 
 
-def spends_of(account: Account, now: datetime) -> list[ConnectionStanding]:
+def spends_of(account: Account, now: datetime) -> list[ConnectionStatus]:
     """Return the account's connections by name, each with what it has spent today and how its calls end."""
     return standings_of(list(list_connections(account=account)), now=now)
 
 
-def spends_table(standings: Sequence[ConnectionStanding]) -> PageTable:
+def spends_table(standings: Sequence[ConnectionStatus]) -> PageTable:
     """Return what connections have spent today, of what they may, and whether they answer; those that fail first."""
     visible = sorted(standings, key=lambda one: one.failed_with is None)[:MAX_CONNECTIONS]
     return PageTable(
@@ -50,7 +50,7 @@ def spends_table(standings: Sequence[ConnectionStanding]) -> PageTable:
     )
 
 
-def _spend_row(one: ConnectionStanding) -> TableRow:
+def _spend_row(one: ConnectionStatus) -> TableRow:
     (state, tone), spend, budget = state_words(one), one.spent, one.connection.daily_budget
     cells = (
         one.connection.name,

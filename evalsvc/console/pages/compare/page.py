@@ -12,7 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.examples import cards_of
 from evalsvc.console.pages.compare.labels import chosen_criteria, criteria_for_answers
-from evalsvc.console.pages.compare.selection import SHOWN, Chosen, chosen_of
+from evalsvc.console.pages.compare.selection import SHOWN, ComparisonSelection, chosen_of
 from evalsvc.console.pages.compare.slices import slice_rows
 from evalsvc.console.pages.compare.verdict import worded_verdict
 from evalsvc.console.pages.gates.form import gate_fields, shown_gate
@@ -54,7 +54,7 @@ def _choose(request: PageRequest, account: Account, errors: list[str], status: i
     return render(request, "console/compare/choose.html", context, status=status)
 
 
-def _context(request: PageRequest, account: Account, chosen: Chosen) -> dict[str, Any]:
+def _context(request: PageRequest, account: Account, chosen: ComparisonSelection) -> dict[str, Any]:
     first, second, metric = chosen.first, chosen.second, chosen.first.metric.name
     view = difference_view(first, second)
     examples, has_more, counts = compared_examples(first, second, chosen.examples, chosen.others)
@@ -92,7 +92,7 @@ def _shown(request: PageRequest, show: str) -> str:
     return f"{address_with(request, show=None if show == 'all' else show, gate=None)}#examples"
 
 
-def _pages(request: PageRequest, chosen: Chosen, has_more: bool) -> dict[str, str]:
+def _pages(request: PageRequest, chosen: ComparisonSelection, has_more: bool) -> dict[str, str]:
     page_number = chosen.page
     return {
         "previous": f"{address_with(request, page=page_number - 1 if page_number > 2 else None, gate=None)}#examples"
@@ -102,7 +102,7 @@ def _pages(request: PageRequest, chosen: Chosen, has_more: bool) -> dict[str, st
     }
 
 
-def _fields(request: PageRequest, chosen: Chosen) -> list[FormField]:
+def _fields(request: PageRequest, chosen: ComparisonSelection) -> list[FormField]:
     """Return the fields that control the page; hidden fields retain the other parameters of the address."""
     first = chosen.first
     fields = [

@@ -8,7 +8,7 @@ from typing import cast
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
-from evalsvc.console.parts.addresses import choice, whole_choice
+from evalsvc.console.parts.addresses import choice, int_param
 from evalsvc.experiments.inference.pairs.compare import ComparisonSide, sides
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.reporting.side_by_side import CONDITIONS, ExampleSelection, Show, metadata_keys
@@ -25,7 +25,7 @@ SHOWN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ComparisonSelection:
     """The two sides, and what of them is shown."""
 
     first: ComparisonSide
@@ -46,7 +46,7 @@ class Chosen:
         return [row["name"] for row in self.first.plan.metrics if row["name"] in second_names]
 
 
-def chosen_of(request: PageRequest, account: Account) -> Chosen | None:
+def chosen_of(request: PageRequest, account: Account) -> ComparisonSelection | None:
     """Read the address; None while it does not name two configs. Raises Invalid for what cannot be compared."""
     a, b = request.GET.get("a", "").strip(), request.GET.get("b", "").strip()
     if not a or not b:
@@ -59,7 +59,7 @@ def chosen_of(request: PageRequest, account: Account) -> Chosen | None:
     keys = [f"metadata.{key}" for key in metadata_keys(first.plan.dataset_version_id) if key and "." not in key]
     by = choice(request, "by", tuple(keys), "")
     is_matrix = request.GET.get("view") == "matrix"
-    page, limit = whole_choice(request, "page", 1, high=100_000), ON_A_MATRIX if is_matrix else ON_A_PAGE
+    page, limit = int_param(request, "page", 1, high=100_000), ON_A_MATRIX if is_matrix else ON_A_PAGE
     examples = ExampleSelection(
         show=cast(Show, choice(request, "show", tuple(CONDITIONS), "all")),
         by=by or None,
@@ -67,4 +67,4 @@ def chosen_of(request: PageRequest, account: Account) -> Chosen | None:
         offset=(page - 1) * limit,
         limit=limit,
     )
-    return Chosen(first, second, others, siblings, examples, page, is_matrix, keys)
+    return ComparisonSelection(first, second, others, siblings, examples, page, is_matrix, keys)

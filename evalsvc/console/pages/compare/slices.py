@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.console.access import PageRequest
-from evalsvc.console.pages.compare.selection import Chosen
+from evalsvc.console.pages.compare.selection import ComparisonSelection
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.numbers import Number
 from evalsvc.digits import level_text
@@ -40,7 +40,7 @@ class SliceTable:
     """The address that shows the examples of all slices."""
 
 
-def slice_rows(request: PageRequest, chosen: Chosen) -> SliceTable:
+def slice_rows(request: PageRequest, chosen: ComparisonSelection) -> SliceTable:
     """Lay out the difference by slice; both must be of one dataset version."""
     by = chosen.examples.by or ""
     all_address = address_with(request, label=None, gate=None)
@@ -75,7 +75,9 @@ def _ends(difference: Mapping[str, Any] | None) -> list[float]:
     return [end for name in ("value", "lower", "upper") if (end := (difference or {}).get(name)) is not None]
 
 
-def _row(request: PageRequest, chosen: Chosen, row: Mapping[str, Any], by: str, size: float, level: float) -> SliceRow:
+def _row(
+    request: PageRequest, chosen: ComparisonSelection, row: Mapping[str, Any], by: str, size: float, level: float
+) -> SliceRow:
     label, difference = row["values"].get(by), row["difference"]
     values = difference or {"value": None, "lower": None, "upper": None, "n": 0, "method": ""}
     number = Number(

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.connections.words import REMEDIES
-from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.judges.calls.trial import try_connection
 from evalsvc.judges.selectors import get_connection
 from evalsvc.judges.services import delete_connection, note_test, revise_connection
@@ -53,7 +53,7 @@ def forget_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Delete a connection and forget its key, once its name was typed."""
     visitor = request.visitor
     row = get_connection(account=visitor.account, id=id)
-    if not is_confirmed_or_told(request, row.name):
+    if not check_confirmation(request, row.name):
         return redirect("console_connection", id=id)
     delete_connection(account=visitor.account, connection=row, now=visitor.now, actor=visitor.actor)
     messages.success(request, f"{row.name} is deleted, and its key forgotten.")

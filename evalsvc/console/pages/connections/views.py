@@ -21,9 +21,9 @@ from evalsvc.console.pages.connections.words import (
     why_words,
 )
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.judges.ledger.status import ConnectionStanding, standings_of
+from evalsvc.judges.ledger.status import ConnectionStatus, standings_of
 from evalsvc.judges.selectors import get_connection, list_connections
 from evalsvc.reports.page.elements import element, joined_parts
 
@@ -53,7 +53,7 @@ def connections_page(request: PageRequest) -> HttpResponse:
     return render(request, "console/connections/list.html", context)
 
 
-def _row(one: ConnectionStanding, now: datetime) -> TableRow:
+def _row(one: ConnectionStatus, now: datetime) -> TableRow:
     row, (state, tone) = one.connection, state_words(one)
     name = joined_parts(
         [element("bdi", row.name), element("span", " default", class_="quiet") if row.is_default else None]
@@ -65,7 +65,7 @@ def _row(one: ConnectionStanding, now: datetime) -> TableRow:
         spent_words(one),
         failed_words(one.health),
         time_words(one.health),
-        moment_markup(one.health.last_at if one.health else None, now),
+        time_tag(one.health.last_at if one.health else None, now),
         why_words(one) or "—",
     )
     return TableRow(cells, href=reverse("console_connection", args=[row.pk]), tone=tone if tone != "good" else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from evalsvc.judges.ledger.health import ConnectionHealth
-from evalsvc.judges.ledger.status import ConnectionStanding
+from evalsvc.judges.ledger.status import ConnectionStatus
 from evalsvc.reports.words import number_text
 
 REMEDIES = {
@@ -26,7 +26,7 @@ SAID = {
 }
 
 
-def state_words(one: ConnectionStanding) -> tuple[str, str]:
+def state_words(one: ConnectionStatus) -> tuple[str, str]:
     """Return the status of a connection as a short label, with its tone."""
     if not one.connection.is_enabled:
         return "off", ""
@@ -47,7 +47,7 @@ def budget_share(spent: float | None, budget: Decimal | None) -> float | None:
     return spent / float(budget) if budget else 1.0
 
 
-def why_words(one: ConnectionStanding) -> str:
+def why_words(one: ConnectionStatus) -> str:
     """Return why a connection does not answer, and the remedy; empty when it answers."""
     code = one.failed_with
     if code is None:
@@ -55,7 +55,7 @@ def why_words(one: ConnectionStanding) -> str:
     return f"{one.detail or SAID.get(code, code)} {REMEDIES.get(code, '')}".strip()
 
 
-def spent_words(one: ConnectionStanding) -> str:
+def spent_words(one: ConnectionStatus) -> str:
     """Return what is spent today, and of what."""
     spend = "not known" if one.spent is None else number_text(one.spent)
     budget = one.connection.daily_budget

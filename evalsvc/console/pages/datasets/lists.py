@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.datasets.selectors import list_datasets, newest_versions
 from evalsvc.reports.page.elements import element, joined_parts
@@ -39,7 +39,7 @@ def datasets(request: PageRequest) -> HttpResponse:
             f"{version.number}",
             f"{version.n_examples}",
             version.get_format_display(),
-            moment_markup(version.created_at, request.visitor.now),
+            time_tag(version.created_at, request.visitor.now),
         )
         rows.append(TableRow(cells, href=reverse("console_dataset", args=[dataset.pk])))
     context = {

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.rows import shown_row
-from evalsvc.console.parts.addresses import choice, whole_choice
+from evalsvc.console.parts.addresses import choice, int_param
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at
@@ -67,7 +67,7 @@ def dataset(request: PageRequest, id: uuid.UUID) -> HttpResponse:
 
 
 def _version(request: PageRequest, id: uuid.UUID) -> DatasetVersion:
-    number = whole_choice(request, "version", 0, low=0)
+    number = int_param(request, "version", 0, low=0)
     return get_version(account=request.visitor.account, dataset_id=id, number=number or None)
 
 
@@ -85,7 +85,7 @@ def _diff(request: PageRequest, version: DatasetVersion, versions: list[DatasetV
     account = request.visitor.account
     if version.number == 1 and not request.GET.get("before"):
         return {"before": None, "fields": []}
-    number = whole_choice(request, "before", version.number - 1)
+    number = int_param(request, "before", version.number - 1)
     before = get_version(account=account, dataset_id=version.dataset_id, number=number)
     start = (page_number(request) - 1) * MOST_CHANGES
     counts = count_changes(account=account, before=before, after=version)

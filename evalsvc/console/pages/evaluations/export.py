@@ -8,7 +8,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.evaluations.verdicts import shown_score
 from evalsvc.console.parts.spreadsheets import csv_line
-from evalsvc.evaluations.search.asked import AskedFilters
+from evalsvc.evaluations.search.asked import SearchQuery
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations
 from evalsvc.evaluations.search.samples import VERDICT_COLUMNS
@@ -23,7 +23,7 @@ HEAD = (
 TEXTS = ("input", "output")
 
 
-def csv_of(*, account: Account, asked: AskedFilters) -> Iterator[bytes]:
+def csv_of(*, account: Account, asked: SearchQuery) -> Iterator[bytes]:
     """Yield a header and the newest MAX_ROWS rows, in batches.
 
     Each batch has a transaction of its own, so that a slow reader does not occupy a connection, and at most one batch
@@ -41,7 +41,7 @@ def csv_of(*, account: Account, asked: AskedFilters) -> Iterator[bytes]:
 
 
 def _part(
-    account: Account, asked: AskedFilters, cursor: str | None, limit: int
+    account: Account, asked: SearchQuery, cursor: str | None, limit: int
 ) -> tuple[list[Any], dict[int, Any], str | None]:
     page = search_evaluations(
         account=account, condition=evaluation_condition(asked.filters), limit=limit, cursor=cursor, shows="inputs",

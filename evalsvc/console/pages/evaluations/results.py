@@ -16,9 +16,9 @@ from evalsvc.console.pages.evaluations.words import WordsPage, search_words
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.console.parts.marks import one_line
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.evaluations.search.asked import PERIODS, TEXTS, AskedFilters, read_filters
+from evalsvc.evaluations.search.asked import PERIODS, TEXTS, SearchQuery, read_filters
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.pages import search_evaluations
 from evalsvc.evaluations.search.results import list_tags
@@ -54,7 +54,7 @@ UNKNOWN = {
 Options = Sequence[tuple[str, str]]
 
 
-def filter_fields(account: Account, asked: AskedFilters) -> list[FormField]:
+def filter_fields(account: Account, asked: SearchQuery) -> list[FormField]:
     """Return the form, with what the account has as suggestions."""
     projects, apps = list_places(account=account, most=MAX_SUGGESTED)
     periods = [("", "any time"), *((name, f"last {name}") for name in PERIODS)]
@@ -88,7 +88,7 @@ def filter_fields(account: Account, asked: AskedFilters) -> list[FormField]:
     return filled([*fields, *beside], asked.values, asked.errors)
 
 
-def asked_filters(account: Account, query: Mapping[str, str], now: datetime) -> AskedFilters:
+def asked_filters(account: Account, query: Mapping[str, str], now: datetime) -> SearchQuery:
     """Read an address. An evaluator's alias is what it means now, as the API takes it."""
     values = dict(query)
     name = values.get("evaluator", "").strip()
@@ -102,7 +102,7 @@ def _same(names: Sequence[str]) -> Options:
     return [(name, name) for name in names]
 
 
-def _with_project(projects: Options, asked: AskedFilters) -> Options:
+def _with_project(projects: Options, asked: SearchQuery) -> Options:
     """Add the project that the address names, or the form would show that none is chosen."""
     project = asked.values.get("project", "")
     is_known = not project or any(id == project for id, _ in projects)
@@ -141,7 +141,7 @@ def _tags(account: Account) -> Options:
     return _same([tag for tag in tags if len(tag) < MAX_TAG and tag.isprintable()])
 
 
-def found_samples(account: Account, asked: AskedFilters, now: datetime, cursor: str | None) -> WordsPage:
+def found_samples(account: Account, asked: SearchQuery, now: datetime, cursor: str | None) -> WordsPage:
     """Search for samples.
 
     A cursor of another list restarts at the first page, because links are shared and accounts are switched.
@@ -154,14 +154,14 @@ def found_samples(account: Account, asked: AskedFilters, now: datetime, cursor: 
         raise
 
 
-def _found(account: Account, asked: AskedFilters, now: datetime, cursor: str | None) -> WordsPage:
+def _found(account: Account, asked: SearchQuery, now: datetime, cursor: str | None) -> WordsPage:
     if "q" in asked.values:
         return search_words(account=account, asked=asked, now=now, limit=PAGE, cursor=cursor)
     condition = evaluation_condition(asked.filters) if asked.filters else Q()
     return WordsPage(search_samples(account=account, condition=condition, limit=PAGE, cursor=cursor))
 
 
-def count_in_span(account: Account, asked: AskedFilters) -> str:
+def count_in_span(account: Account, asked: SearchQuery) -> str:
     """Return how many evaluations are in the requested span of a history; an empty text if none is requested."""
     if not {"first", "last"} <= {*asked.values}:
         return ""
@@ -183,7 +183,7 @@ def _row(row: SampleRow, now: datetime, labelled: LabelledTexts | None) -> Table
     texts = labelled or row
     return TableRow(
         (
-            moment_markup(row.created_at, now),
+            time_tag(row.created_at, now),
             _preview(texts.input),
             _preview(texts.output),
             verdict_chips(row.verdicts, row.met),
@@ -198,6 +198,6 @@ def _preview(text: str | None) -> object:
     return element("span", one_line(text, 240), class_="preview", dir="auto")
 
 
-def search_call(asked: AskedFilters) -> ApiCall:
+def search_call(asked: SearchQuery) -> ApiCall:
     """Return the API's call that finds the same evaluations."""
     return ApiCall("POST", "/v1/evaluations/search", body={"filters": asked.filters, "limit": PAGE})

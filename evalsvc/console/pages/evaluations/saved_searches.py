@@ -16,7 +16,7 @@ from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved.parser import read_search
 from evalsvc.evaluations.saved.selectors import list_searches
-from evalsvc.evaluations.search.asked import AskedFilters
+from evalsvc.evaluations.search.asked import SearchQuery
 
 MOST_CHIPS = 12
 OPENED = "saved"
@@ -117,7 +117,7 @@ def saving_fields(visitor: Visitor, query: str, name: str = "", is_shared: bool 
     return fields
 
 
-def saveable(visitor: Visitor, asked: AskedFilters, chips: Sequence[SavedChip]) -> list[FormField]:
+def saveable(visitor: Visitor, asked: SearchQuery, chips: Sequence[SavedChip]) -> list[FormField]:
     """Return the form that saves the current filters; an empty list if they are not new."""
     if not asked.values or asked.errors or any(chip.is_here for chip in chips):
         return []

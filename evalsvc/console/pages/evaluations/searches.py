@@ -9,11 +9,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.accounts.middleware import DETAILS
 from evalsvc.accounts.models import Member
-from evalsvc.console.access import READER, PageRefused, PageRequest, Visitor, console_page
+from evalsvc.console.access import READER, PageError, PageRequest, Visitor, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations.saved_searches import saved_rows, saving_fields, search_address
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved import services
 from evalsvc.evaluations.saved.selectors import find_owner, get_search
@@ -70,7 +70,7 @@ def share_saved(request: PageRequest, id: int) -> HttpResponse:
 def unshare_saved(request: PageRequest, id: int) -> HttpResponse:
     """Make a shared search one's own again, once its name was typed: others lose it."""
     row, visitor = _changeable(request, id), request.visitor
-    if not is_confirmed_or_told(request, row.name):
+    if not check_confirmation(request, row.name):
         return redirect("console_searches")
     try:
         services.unshare_search(account=visitor.account, search=row, owner=_owner(visitor))
@@ -85,7 +85,7 @@ def unshare_saved(request: PageRequest, id: int) -> HttpResponse:
 def delete_saved(request: PageRequest, id: int) -> HttpResponse:
     """Forget a search; one that others use, once its name was typed."""
     row, visitor = _changeable(request, id), request.visitor
-    if row.owner_id is None and not is_confirmed_or_told(request, row.name):
+    if row.owner_id is None and not check_confirmation(request, row.name):
         return redirect("console_searches")
     services.delete_search(account=visitor.account, search=row, actor=visitor.actor)
     messages.success(request, f"{row.name} is forgotten. What it found is still there.")
@@ -127,8 +127,8 @@ def _changeable(request: PageRequest, id: int) -> SavedSearch:
     return row
 
 
-def _not_allowed() -> PageRefused:
-    return PageRefused(403, "Your role does not allow it", DETAILS[403])
+def _not_allowed() -> PageError:
+    return PageError(403, "Your role does not allow it", DETAILS[403])
 
 
 def _shown(request: PageRequest, problem: Invalid | None = None) -> HttpResponse:

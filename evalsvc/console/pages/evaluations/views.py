@@ -33,7 +33,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, search_refusal, sent_fields
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.asked import AskedFilters
+from evalsvc.evaluations.search.asked import SearchQuery
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.inputs import stored_sample
@@ -68,7 +68,7 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
     return render(request, "console/evaluations/list.html", context, status=422 if is_refused else 200)
 
 
-def _found(request: PageRequest, asked: AskedFilters) -> dict[str, Any]:
+def _found(request: PageRequest, asked: SearchQuery) -> dict[str, Any]:
     """Return the table, and where looking further back begins; or why nothing was searched for."""
     account, now = request.visitor.account, request.visitor.now
     try:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.search.asked import AskedFilters, Filter, bounds
+from evalsvc.evaluations.search.asked import Filter, SearchQuery, bounds
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.samples import SamplePage, SampleRow, search_samples
 from evalsvc.rest.problems import Problem
@@ -33,7 +33,7 @@ class WordsPage:
 
 
 def search_words(
-    *, account: Account, asked: AskedFilters, now: datetime, limit: int, cursor: str | None = None
+    *, account: Account, asked: SearchQuery, now: datetime, limit: int, cursor: str | None = None
 ) -> WordsPage:
     """Return the newest samples with these words, until a page is full or its time is used up. Within the scope."""
     try:
@@ -52,7 +52,7 @@ def search_words(
 def search_by_steps(
     *,
     account: Account,
-    asked: AskedFilters,
+    asked: SearchQuery,
     now: datetime,
     limit: int,
     cursor: str | None = None,

@@ -38,7 +38,7 @@ FIELD_PREFIX = "evaluated_model_"
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class EvaluatorFilter:
     """Which evaluators are wanted; empty texts let everything through."""
 
     words: str = ""

@@ -10,7 +10,7 @@ from evalsvc.catalog.prompts import read_prompts
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.evaluators.catalogue import (
     LANES,
-    Narrowed,
+    EvaluatorFilter,
     accuracy_table,
     card_page,
     catalogue,
@@ -30,7 +30,7 @@ from evalsvc.rest.problems import Problem
 def evaluators_page(request: PageRequest) -> HttpResponse:
     """Show the catalogue."""
     rows = catalogue(request.visitor.account)
-    filters = Narrowed(*(request.GET.get(name, "").strip() for name in ("q", "lane", "family")))
+    filters = EvaluatorFilter(*(request.GET.get(name, "").strip() for name in ("q", "lane", "family")))
     families = sorted({row.evaluator_family for row in rows})
     fields = [
         FormField("q", "Words", value=filters.words),

@@ -10,7 +10,7 @@ import orjson
 from django.utils.safestring import SafeString
 
 from evalsvc.accounts.models import Account
-from evalsvc.console.charts.bars import Ranged, ranges
+from evalsvc.console.charts.bars import IntervalBar, ranges
 from evalsvc.digits import level_text
 from evalsvc.experiments.inference.aggregates.queries import aggregates_of
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -60,7 +60,7 @@ def knob_table(account: Account, plan: ExperimentPlan, knob: str, metric: str) -
     aggregates = aggregates_of(account, plan, {"by": [knob], "metric": metric, "max_slices": 10})
     groups = [KnobGroup(value_text(row["values"].get(knob)), row["configs"], row) for row in aggregates["rows"]]
     bars = [
-        Ranged(
+        IntervalBar(
             group.value,
             group.row["value"],
             group.row["lower"],

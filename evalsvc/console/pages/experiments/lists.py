@@ -14,7 +14,7 @@ from evalsvc.console.pages.experiments.words import ENDED, STATES, state_markup
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.experiments.models import ExperimentPlan
@@ -74,7 +74,7 @@ def _row(plan: ExperimentPlan, seen: ExperimentOverview, now: datetime) -> Table
         _leader(plan, seen),
         f"{seen.n_done} / {seen.n_to_do}",
         number(seen.cost) if seen.cost else "—",
-        moment_markup(plan.started_at, now),
+        time_tag(plan.started_at, now),
     )
     return TableRow(cells, href=reverse("console_experiment", args=[plan.pk]))
 

@@ -18,7 +18,7 @@ from evalsvc.console.pages.gates.form import TONES
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.gates.answers import GatedConfig, GateEvidence
 from evalsvc.gates.models import Gate
@@ -77,7 +77,7 @@ def _row(gate: Gate, now: datetime) -> TableRow:
         outcome_badge(gate.outcome),
         element("span", evidence.summary, dir="auto"),
         element("span", f"{gate.benchmark}, attempt {gate.attempt}" if gate.benchmark else "—", dir="auto"),
-        moment_markup(gate.created_at, now),
+        time_tag(gate.created_at, now),
     )
     return TableRow(cells, href=reverse("console_gate", args=[gate.pk]), tone=TONES[gate.outcome])
 

@@ -22,7 +22,7 @@ from evalsvc.console.pages.gates.form import ShownGate, shown_gate
 from evalsvc.console.pages.gates.lists import outcome_badge, subject_of
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall, as_curl, base_address
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.digits import level_text
@@ -132,7 +132,7 @@ def _runs(request: PageRequest, row: Gate) -> PageTable:
             f"{rule_name(rule)}: {rule.outcome}, {interval_words(rule)}, n = {rule.n}" for rule in evidence.rules
         )
         cells = (
-            moment_markup(gate.created_at, request.visitor.now),
+            time_tag(gate.created_at, request.visitor.now),
             outcome_badge(gate.outcome),
             element("span", subject_of(evidence), dir="auto"),
             element("span", rules, dir="auto"),

@@ -14,7 +14,7 @@ from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
 from evalsvc.console.pages.history.reader import value_limits, with_width
 from evalsvc.console.pages.history.words import doubts_text
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -23,14 +23,14 @@ from evalsvc.evaluations.history.course import LEAST_PART, course_of, moment_of
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.evaluations.history.store import read_histories
-from evalsvc.evaluations.wire.interval_request import IntervalAsk
+from evalsvc.evaluations.wire.interval_request import IntervalOptions
 from evalsvc.reports.page.elements import element
 from evaluators.base import Family
 
 PAGE, N_PARTS = 20, 12
 OF = {"pass": "share that passes", "score": "mean score"}
 SALT = "evalsvc.console.histories"
-PLAIN = IntervalAsk(strategy="full-history")
+PLAIN = IntervalOptions(strategy="full-history")
 FEW = element("span", f"from {2 * LEAST_PART} scores on", class_="quiet")
 COLUMNS = (
     Column("Evaluator", kind="wide"),
@@ -85,6 +85,6 @@ def _row(
     says = f"Course of {name}, {pair[1]}: {len(points)} parts"
     course_cell: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW
     address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
-    cells = (name, pair[1] or "—", number_markup(number), course_cell, moment_markup(newest, request.visitor.now),
+    cells = (name, pair[1] or "—", number_markup(number), course_cell, time_tag(newest, request.visitor.now),
              doubts_text(interval))  # fmt: skip
     return TableRow(cells, address)

@@ -13,7 +13,7 @@ from evalsvc.console.pages.history.brush import Brush
 from evalsvc.console.pages.history.query import HistoryQuestion
 from evalsvc.console.pages.history.reader import HistoryReading
 from evalsvc.console.parts.addresses import page_address
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.course import HistoryStretch
@@ -39,7 +39,7 @@ def parts_table(
     names = {experiment.pk: experiment.name for experiment in experiments}
     rows = []
     for part in reversed(reading.course.parts):
-        at = (moment_markup(moment, request.visitor.now) for moment in (part.began_at, part.ended_at))
+        at = (time_tag(moment, request.visitor.now) for moment in (part.began_at, part.ended_at))
         behind = joined_parts([*_behind(part, brush, outputs, names)]) or NOTHING
         rows.append(TableRow((f"{part.first} to {part.last}", number_markup(reading.number_of(part)), *at, behind)))
     return PageTable("Parts of the history, the newest first", COLUMNS, rows, empty="No scores in this window.")

@@ -10,12 +10,12 @@ from typing import Any
 from django.http import Http404, HttpRequest
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
-from evalsvc.console.parts.addresses import moment_choice, with_zone
+from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
+from evalsvc.console.parts.addresses import datetime_param, with_zone
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at
 from evalsvc.evaluations.history.read import apps_with_scores
-from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, OF, IntervalAsk, read_query
+from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, OF, IntervalOptions, read_query
 from evalsvc.projects.selectors import list_projects
 from evalsvc.rest.problems import Invalid
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
@@ -23,7 +23,7 @@ from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 ASKED = ("strategy", "level", "of", "scope.app", "scope.project", "scope.experiment", "since", "since.scores",
          "since.revision", "include_experiments")  # fmt: skip
 MAX_CHOICES = 200
-DEFAULT = IntervalAsk(strategy="full-history")
+DEFAULT = IntervalOptions(strategy="full-history")
 OF_WORDS = {"pass": "the share that passes", "score": "the mean score"}
 INCLUDE_WORDS = {"none": "none", "promoted": "promoted ones", "all": "all"}
 
@@ -34,10 +34,10 @@ class HistoryQuestion:
 
     evaluator_id: str
     profile_name: str
-    run: Resolved | None
+    run: ResolvedEvaluator | None
     asked: Mapping[str, str]
     """What was said, by the API's names."""
-    ask: IntervalAsk
+    ask: IntervalOptions
     errors: Mapping[str, str] = field(default_factory=dict)
     other_app: str = ""
     split_at: datetime | None = None
@@ -76,7 +76,7 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
     evaluator_id, profile_name, run = _resolved(account, evaluator, profile)
     parameters = dict(_asked(request))
     ask, errors = _checked(parameters)
-    split_at, no_moment = moment_choice(request, "vs.before")
+    split_at, no_moment = datetime_param(request, "vs.before")
     other_app = request.GET.get("vs.app", "")[:255].replace("\0", "")
     comparison_errors = {"vs.before": no_moment, "vs.app": _no_other_app(other_app, ask)}
     errors |= {name: text for name, text in comparison_errors.items() if text}
@@ -84,7 +84,7 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
     return replace(question, other_app=other_app, split_at=split_at, by_number=request.GET.get("x") == "n")
 
 
-def _no_other_app(name: str, ask: IntervalAsk) -> str:
+def _no_other_app(name: str, ask: IntervalOptions) -> str:
     """Return why what is shown cannot be compared with an app: the two must be apart, as independent samples are."""
     kind, scope_name = ask.scope or ("", None)
     if name and kind != "app":
@@ -92,7 +92,7 @@ def _no_other_app(name: str, ask: IntervalAsk) -> str:
     return "Choose another app than the one that is shown." if name and scope_name == name else ""
 
 
-def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str, Resolved | None]:
+def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str, ResolvedEvaluator | None]:
     """Return the names and what runs; scores made elsewhere, and of what is switched off, are shown by their names."""
     try:
         run = resolve(account_id=account.pk, epoch=None, evaluator=evaluator, profile=profile or None)
@@ -108,7 +108,7 @@ def _asked(request: HttpRequest) -> Iterator[tuple[str, str]]:
             yield name, with_zone(text) if name == "since" else text
 
 
-def _checked(asked: Mapping[str, str]) -> tuple[IntervalAsk, dict[str, str]]:
+def _checked(asked: Mapping[str, str]) -> tuple[IntervalOptions, dict[str, str]]:
     try:
         return read_query(asked), {}
     except Invalid as exc:

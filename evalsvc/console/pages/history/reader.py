@@ -14,7 +14,7 @@ from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.read import history_summary, list_history
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_asked
-from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
+from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
 from evalsvc.stats.formulas.differences import difference_of_intervals
 from evaluators.base import Family
 
@@ -113,7 +113,7 @@ def value_limits(interval: dict[str, Any] | None, family: Family | None) -> tupl
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class HistoryComparison:
     """Two parts of a history side by side, and the first less the second."""
 
     first_name: str
@@ -123,7 +123,7 @@ class Compared:
     difference: Number
 
 
-def compare_histories(account: Account, question: HistoryQuestion, shown: HistoryReading) -> Compared | None:
+def compare_histories(account: Account, question: HistoryQuestion, shown: HistoryReading) -> HistoryComparison | None:
     """Compare the displayed history with another app or with an earlier period; None if neither is requested."""
     if "vs.app" in question.errors:
         return None
@@ -141,7 +141,7 @@ def compare_histories(account: Account, question: HistoryQuestion, shown: Histor
 
 
 def _read_as(
-    account: Account, question: HistoryQuestion, ask: IntervalAsk, *, before: int | None = None
+    account: Account, question: HistoryQuestion, ask: IntervalOptions, *, before: int | None = None
 ) -> HistoryReading:
     query = replace(question, ask=ask)
     window = scope_window(account.pk, ask, pointer="")
@@ -149,17 +149,17 @@ def _read_as(
     return _reading(query, history, {"n": len(history.scores), "n_total": len(history.scores)})
 
 
-def _compared(first_name: str, second_name: str, first: HistoryReading, second: HistoryReading) -> Compared:
+def _compared(first_name: str, second_name: str, first: HistoryReading, second: HistoryReading) -> HistoryComparison:
     first_number, two = first.number, second.number
     span = abs(first_number.high - first_number.low)
     if None in (first_number.value, first_number.lower, first_number.upper, two.value, two.lower, two.upper):
-        return Compared(
+        return HistoryComparison(
             first_name, second_name, first_number, two, Number(None, missing="Both sides need an interval.")
         )
     value, (lower, upper) = difference_of_intervals(_estimate(first_number), _estimate(two))
     n = (first_number.n or 0) + (two.n or 0)
     difference = Number(value, lower, upper, n, first_number.level, "new_data", low=-span, high=span, zero=True)
-    return Compared(first_name, second_name, first_number, two, difference)
+    return HistoryComparison(first_name, second_name, first_number, two, difference)
 
 
 def _estimate(one: Number) -> tuple[float, tuple[float, float]]:

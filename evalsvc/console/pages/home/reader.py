@@ -16,22 +16,22 @@ from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
 from evalsvc.evaluations.rollups.read import read_days
-from evalsvc.evaluations.wire.interval_request import IntervalAsk
-from evalsvc.events.selectors import EndpointStanding, endpoint_standings
+from evalsvc.evaluations.wire.interval_request import IntervalOptions
+from evalsvc.events.selectors import EndpointHealth, endpoint_standings
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
 from evalsvc.experiments.selectors import list_plans
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import list_gates
-from evalsvc.judges.ledger.status import ConnectionStanding
+from evalsvc.judges.ledger.status import ConnectionStatus
 from evalsvc.reviews.selectors import OpenReview, open_reviews
 
 MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
-PLAIN = IntervalAsk(strategy="full-history")
+PLAIN = IntervalOptions(strategy="full-history")
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Shift:
     """A history with a detected change of level."""
 
     evaluator_id: str
@@ -51,13 +51,13 @@ class HomeReading:
     rates: Sequence[PassRate]
     revised: Mapping[str, datetime]
     """When profiles were revised within these days, by name."""
-    moved: Sequence[Moved]
+    moved: Sequence[Shift]
     failures: Sequence[FailureCount]
     running: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
     reviews: Sequence[OpenReview]
     gates: Sequence[Gate]
-    connections: Sequence[ConnectionStanding]
-    webhooks: Sequence[EndpointStanding]
+    connections: Sequence[ConnectionStatus]
+    webhooks: Sequence[EndpointHealth]
     """Those at which something has not arrived."""
 
     def named(self, evaluator_id: str, profile_name: str) -> str:
@@ -108,7 +108,7 @@ def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))
 
 
-def _moved(account: Account, rates: Sequence[PassRate]) -> list[Moved]:
+def _moved(account: Account, rates: Sequence[PassRate]) -> list[Shift]:
     """Return the shifts among the most evaluated histories, with one read for all of them."""
     pairs = _pairs(rates)[:MAX_HISTORIES]
     families = families_of(account.pk, {evaluator for evaluator, _ in pairs})
@@ -116,5 +116,5 @@ def _moved(account: Account, rates: Sequence[PassRate]) -> list[Moved]:
     for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
         interval = answer_interval(PLAIN, families.get(pair[0]), history)
         if interval is not None and interval["drift"] is not None:
-            shifts.append(Moved(*pair, interval))
+            shifts.append(Shift(*pair, interval))
     return shifts

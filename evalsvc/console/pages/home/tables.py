@@ -18,7 +18,7 @@ from evalsvc.console.charts.series import Point
 from evalsvc.console.pages.gates.lists import subject_of
 from evalsvc.console.pages.home.reader import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
 from evalsvc.console.parts.addresses import page_address
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup, number_of
 from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, order_of
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
@@ -205,7 +205,7 @@ def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
             (
                 review.review.name,
                 f"{review.n_complete} of {review.review.n_items}",
-                moment_markup(review.review.created_at, now),
+                time_tag(review.review.created_at, now),
             ),
             reverse("console_review", args=[review.review.pk]),
         )
@@ -221,7 +221,7 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
             (
                 gate.name or subject_of(evidence_of(gate)),
                 element("span", gate.outcome, class_=f"badge {TONES.get(gate.outcome, '')}"),
-                moment_markup(gate.created_at, now),
+                time_tag(gate.created_at, now),
             ),
             reverse("console_gate", args=[gate.pk]),
             TONES.get(gate.outcome, ""),

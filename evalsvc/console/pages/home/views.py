@@ -17,7 +17,7 @@ from evalsvc.console.pages.home.reader import HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, cause_of, missing_words
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
-from evalsvc.events.selectors import EndpointStanding
+from evalsvc.events.selectors import EndpointHealth
 
 FIRST = {
     "evaluators": [{"evaluator": "exact-match"}],
@@ -68,7 +68,7 @@ def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
     ]
 
 
-def _webhooks(reading: HomeReading) -> list[tuple[EndpointStanding, str, Cause]]:
+def _webhooks(reading: HomeReading) -> list[tuple[EndpointHealth, str, Cause]]:
     """Return each webhook at which something has not arrived: what is missing, why, and the remedy."""
     return [
         (webhook, missing_words(webhook), cause_of(webhook.last_status, webhook.last_error))

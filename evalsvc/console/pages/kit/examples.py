@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from evalsvc.console.charts.bars import ChartBar, Ranged, bars, histogram, ranges, sparkline
+from evalsvc.console.charts.bars import ChartBar, IntervalBar, bars, histogram, ranges, sparkline
 from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis, seconds
 from evalsvc.console.charts.series import ChartLine, Mark, Point
@@ -55,11 +55,14 @@ def charts() -> Sequence[SafeString]:
     days, share = Axis("Day", "time"), Axis("Pass rate", low=0.0, high=1.0)
     names = ("prompt-a", "prompt-b", "prompt-c")
     interval_bars = [
-        Ranged(name, wave(3 * i), wave(3 * i) - 0.07, wave(3 * i) + 0.05, 80) for i, name in enumerate(names)
+        IntervalBar(name, wave(3 * i), wave(3 * i) - 0.07, wave(3 * i) + 0.05, 80) for i, name in enumerate(names)
     ]
     alone = [Point(i, bar.value, bar.lower, bar.upper) for i, bar in enumerate(interval_bars)]
     apps = [ChartLine("app-a", dated(), has_band=True), ChartLine("app-b", dated(2.0), has_band=True)]
-    differences = [Ranged("prompt-b", 0.04, -0.02, 0.1, 80), Ranged("prompt-c", None, text="no common example")]
+    differences = [
+        IntervalBar("prompt-b", 0.04, -0.02, 0.1, 80),
+        IntervalBar("prompt-c", None, text="no common example"),
+    ]
     failures = [ChartBar("judge_timeout", 12), ChartBar("input_too_long", 3), ChartBar("judge_refused", 1)]
     says = "Made-up numbers, 95 % for new data; the 16th has none."
     return (

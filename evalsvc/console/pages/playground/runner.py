@@ -13,7 +13,7 @@ from evalsvc.accounts.access.throttling import admit_member
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.evaluations.verdicts import reading_doubt
 from evalsvc.console.parts.marks import json_block_of, marked_text, marks_of
-from evalsvc.evaluations.evaluate.use_case import Asked, answer_again, evaluate
+from evalsvc.evaluations.evaluate.use_case import EvaluateRequest, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.evaluations.wire.request import fingerprint, read_call
@@ -24,7 +24,7 @@ WAIT_AGAIN = "wait=2"
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class SampleRun:
     """What one evaluator answered."""
 
     evaluator: str
@@ -47,7 +47,7 @@ class TriedSample:
     """The answers side by side; `id` is where they are looked at again while some are unfinished."""
 
     id: str
-    rows: Sequence[Tried]
+    rows: Sequence[SampleRun]
 
     @property
     def is_pending(self) -> bool:
@@ -63,7 +63,7 @@ def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
     encoded = orjson.dumps(body)
     call = admit_member(account)
     # Submitting the form again starts a new run, so the call is never treated as a retry.
-    evaluate_request = Asked(read_call(encoded), fingerprint(account.pk, encoded), read_prefer(WAIT), False)
+    evaluate_request = EvaluateRequest(read_call(encoded), fingerprint(account.pk, encoded), read_prefer(WAIT), False)
     answer = evaluate(call, evaluate_request, claim=None, enqueue=enqueue_lane)
     return _tried(orjson.loads(answer.body), body.get("evaluated_model_output"))
 
@@ -78,13 +78,13 @@ def _tried(answer: Mapping[str, Any], output: object) -> TriedSample:
     return TriedSample(str(answer.get("id") or ""), [_one(row, output) for row in answer["results"]])
 
 
-def _one(row: Mapping[str, Any], output: object) -> Tried:
+def _one(row: Mapping[str, Any], output: object) -> SampleRun:
     result: Mapping[str, Any] = row["evaluation_result"] or {}
     info: Mapping[str, Any] = result.get("additional_info") or {}
     extra: Mapping[str, Any] = info.get("extra") or row.get("error_info") or {}
     text = result.get("evaluated_model_output", output)
     marks = marks_of(info.get("positions"), extra, passed=result.get("pass"))
-    return Tried(
+    return SampleRun(
         evaluator=row["evaluator_id"],
         profile=row["profile_name"] or "",
         outcome=_outcome(row["status"], result),

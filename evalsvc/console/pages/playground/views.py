@@ -13,7 +13,7 @@ from evalsvc.accounts.access.throttling import admit_member
 from evalsvc.accounts.models import Account
 from evalsvc.calibrations.use_case import calibrate
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
-from evalsvc.console.access import READER, PageRefused, PageRequest, console_page
+from evalsvc.console.access import READER, PageError, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.playground import thresholds
 from evalsvc.console.pages.playground.runner import TriedSample, run_again, run_bench
@@ -106,7 +106,7 @@ def threshold_page(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     values = request.GET.dict() | sent_fields(request)
     if values.get("apply") and not (request.method == "POST" and visitor.may_edit):
-        raise PageRefused(403, "Your role does not allow it", "An editor makes revisions.")
+        raise PageError(403, "Your role does not allow it", "An editor makes revisions.")
     context: dict[str, Any] = {
         "call": ApiCall("POST", "/v1/calibrations", body={"evaluator": "toxicity", "labels": {"feedback": True}})
     }

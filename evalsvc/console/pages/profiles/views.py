@@ -26,12 +26,12 @@ from evalsvc.console.pages.profiles.drafts import (
     wanted_family,
 )
 from evalsvc.console.pages.profiles.revisions import setting_changes
-from evalsvc.console.parts.addresses import whole_choice
+from evalsvc.console.parts.addresses import int_param
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.forms.json_fields import shown_json
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
 from evalsvc.rest.bodies.scalars import read_uuid
@@ -83,7 +83,7 @@ def _row(one: ProfileRevision, now: Any) -> TableRow:
     name = element("span", one.profile.name, " ", kind, dir="auto")
     description = element("span", one.description[:300], dir="auto", class_="preview")
     href = reverse("console_profile", args=[one.profile_id])
-    return TableRow((name, one.profile.family, description, one.number, moment_markup(one.created_at, now)), href=href)
+    return TableRow((name, one.profile.family, description, one.number, time_tag(one.created_at, now)), href=href)
 
 
 @require_safe
@@ -93,12 +93,12 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     account = request.visitor.account
     profile = get_visible_profile(account=account, id=id)
     revisions = revisions_of(account=account, profile=profile)
-    revision = _numbered(revisions, whole_choice(request, "revision", revisions[0].number))
+    revision = _numbered(revisions, int_param(request, "revision", revisions[0].number))
     before = next(
         (
             candidate
             for candidate in revisions
-            if candidate.number == whole_choice(request, "against", revision.number - 1, low=0)
+            if candidate.number == int_param(request, "against", revision.number - 1, low=0)
         ),
         None,
     )
@@ -203,7 +203,7 @@ def archive_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Take a profile out of use, once its name was typed."""
     visitor = request.visitor
     profile = get_profile(account=visitor.account, id=id)
-    if is_confirmed_or_told(request, profile.name):
+    if check_confirmation(request, profile.name):
         archive_profile(account=visitor.account, profile=profile, now=visitor.now, actor=visitor.actor)
         messages.success(request, f"The profile {profile.name} is archived. Its scores and revisions are kept.")
     return redirect("console_profile", profile.pk)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 from evalsvc.comparisons.selectors import get_comparison
 from evalsvc.comparisons.services import delete_comparison, stop_comparison
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import check_confirmation
 
 
 @require_POST
@@ -19,7 +19,7 @@ def stop_ranking(request: PageRequest, id: int) -> HttpResponse:
     """Judge no more; what is judged stays, and is ranked."""
     visitor = request.visitor
     row = get_comparison(account=visitor.account, id=id)
-    if not is_confirmed_or_told(request, row.name):
+    if not check_confirmation(request, row.name):
         return redirect("console_ranking", id)
     if row.state != row.State.RUNNING:
         messages.warning(request, f"{row.name} has ended already: it is {row.state}.")
@@ -35,7 +35,7 @@ def delete_ranking(request: PageRequest, id: int) -> HttpResponse:
     """Delete a ranking with its judgements."""
     visitor = request.visitor
     row = get_comparison(account=visitor.account, id=id)
-    if not is_confirmed_or_told(request, row.name):
+    if not check_confirmation(request, row.name):
         return redirect("console_ranking", id)
     delete_comparison(account=visitor.account, id=id, actor=visitor.actor)
     messages.success(request, f"{row.name} is deleted, with its judgements. The experiment and its outputs stay.")

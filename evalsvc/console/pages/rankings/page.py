@@ -15,10 +15,10 @@ from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.ranking import ranking_view
 from evalsvc.comparisons.selectors import counts_of, error_codes_of, get_comparison, list_comparisons
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.charts.bars import Ranged, ranges
+from evalsvc.console.charts.bars import IntervalBar, ranges
 from evalsvc.console.pages.rankings.words import ENDINGS, NOTES, Json, alike, alike_words, judge_words, rank_words
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
 from evalsvc.digits import level_text
@@ -62,7 +62,7 @@ def _listed(row: OutputComparison, now: datetime) -> TableRow:
         element("bdi", row.experiment.name),
         _state(row),
         first,
-        moment_markup(row.created_at, now),
+        time_tag(row.created_at, now),
     )
     return TableRow(cells, href=reverse("console_ranking", args=[row.pk]))
 
@@ -153,7 +153,7 @@ def _why_without(place: Json) -> str:
 
 def _chart(ranking: Json) -> SafeString:
     bars = [
-        Ranged(
+        IntervalBar(
             place["config"], place["strength"], place["lower"], place["upper"], place["n_examples"], rank_words(place)
         )
         for place in ranking["places"]

@@ -18,7 +18,7 @@ from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.membership import Membership, memberships_of
 from evalsvc.accounts.middleware import MEMBER_STATEMENT_TIMEOUT
 from evalsvc.accounts.models import Account
-from evalsvc.console.access import PageRefused, factor_first, looked_at, refuse_unreadable, sign_in_first
+from evalsvc.console.access import PageError, factor_first, looked_at, refuse_unreadable, sign_in_first
 from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.reviews.links import LinkHolder, holder_of_cookie, holder_of_token, seal_holder
 from evalsvc.reviews.selectors import get_review, has_review
@@ -86,7 +86,7 @@ def reviewer_page(view: ReviewerView) -> Callable[[HttpRequest, uuid.UUID], Http
             return private(_answer(request, id, view))
         except FactorFirst as first:
             return private(factor_first(request, first.membership))
-        except PageRefused as error:
+        except PageError as error:
             return private(queue_message(request, error.title, error.detail, error.status))
         except Exception as exc:
             problem = as_problem(exc)
@@ -106,7 +106,7 @@ def _answer(request: HttpRequest, id: uuid.UUID, view: ReviewerView) -> HttpResp
             raise Http404
         return sign_in_first(request)
     if not who.may_answer:
-        raise PageRefused(403, "You may only look", "Your role in this account is reader. An editor can answer.")
+        raise PageError(403, "You may only look", "Your role in this account is reader. An editor can answer.")
     refuse_unreadable(request)
     with account_scope(who.account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
         return view(request, id, who)

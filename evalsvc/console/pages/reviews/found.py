@@ -15,7 +15,7 @@ from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element, joined_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.problems import Invalid
-from evalsvc.reviews.answering.forms import words_of_said
+from evalsvc.reviews.answering.forms import format_response
 from evalsvc.reviews.content import Content, as_shown, content_of
 from evalsvc.reviews.findings import QuestionAgreement, ReviewFindings
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
@@ -119,7 +119,7 @@ def _item_cells(
     if not shows_answers:
         answers: object = f"{item.n_answered} of {review.n_answers}"
     else:
-        answers = joined_parts([element("div", words_of_said(review, row), dir="auto") for row in said]) or "none"
+        answers = joined_parts([element("div", format_response(review, row), dir="auto") for row in said]) or "none"
     deleted = element("span", "has been deleted", class_="quiet")
     return f"{item.position + 1}", _preview(item_content.input), joined_parts(outputs) if outputs else deleted, answers
 

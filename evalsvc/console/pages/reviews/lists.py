@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.reviews.words import KINDS, figure_number, state_badge
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element, joined_parts
@@ -73,7 +73,7 @@ def _row(
         state_badge(review, progress),
         f"{progress.n_complete} of {progress.n_items}",
         _agreement(review, alphas),
-        moment_markup(review.created_at, now),
+        time_tag(review.created_at, now),
     )
     return TableRow(cells, href=reverse("console_review", args=[review.pk]))
 

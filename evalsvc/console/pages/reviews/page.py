@@ -14,13 +14,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.once import ShownOnce, done_once
+from evalsvc.console.once import OneTimeSecretResponse, done_once
 from evalsvc.console.pages.reviews.found import agreement_table, estimates_table, items_table
 from evalsvc.console.pages.reviews.links import LINKS_ONCE, issued_links, link_fields, shown_links
 from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
 from evalsvc.console.parts.addresses import choice, uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.console.parts.forms.fields import sent_fields
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.reviews.findings import ReviewFindings, findings_of, non_response
@@ -76,7 +76,7 @@ def shown_review(
         context |= _found(request, review, findings, is_over=over)
     if issued:
         lands_at = f"{reverse('console_review', args=[review.pk])}?tab=links"
-        return ShownOnce(request, "console/reviews/review.html", context, lands_at=lands_at)
+        return OneTimeSecretResponse(request, "console/reviews/review.html", context, lands_at=lands_at)
     return render(request, "console/reviews/review.html", context, status=422 if errors else 200)
 
 
@@ -116,7 +116,7 @@ def act_on_review(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         messages.success(request, "The link is ended: the next thing that its holder does is refused.")
     elif act not in ("close", "delete"):
         raise NotFound
-    elif is_confirmed_or_told(request, review.name):
+    elif check_confirmation(request, review.name):
         return _ended(request, review, act)
     return redirect("console_review", id)
 

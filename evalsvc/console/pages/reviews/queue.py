@@ -18,7 +18,7 @@ from evalsvc.console.pages.reviews.entry import Reviewer, queue_address, reviewe
 from evalsvc.console.parts.forms.fields import sent_fields
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.reviews.answering.answers import answer_item, lease_item, skip_item, take_back
-from evalsvc.reviews.answering.forms import item_form, said_in_form
+from evalsvc.reviews.answering.forms import item_form, parse_review_form
 from evalsvc.reviews.models import ReviewAnswer
 from evalsvc.reviews.selectors import get_review, held_item, own_answer, review_progress
 
@@ -89,7 +89,7 @@ def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
             skip_item(account=who.account, review_id=id, item_id=item_id, token=token)
             return _onwards(id, note="skipped")
         review = get_review(account=who.account, id=id)
-        response = said_in_form(review, values)
+        response = parse_review_form(review, values)
         revise = "revise" in values
         answer_item(account=who.account, review_id=id, item_id=item_id, token=token, said=response, revise=revise)
     except Invalid as problem:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from evalsvc.console.pages.traces.tree import duration_words
 from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.console.parts.marks import one_line
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.search.asked import PERIODS, Wrong, bounds
 from evalsvc.reports.page.elements import element
@@ -92,7 +92,7 @@ def traces_table(found: TracePage, now: datetime) -> PageTable:
 def _row(one: TraceLine, now: datetime) -> TableRow:
     took = duration_words(int((one.ended_at - one.started_at).total_seconds() * 1_000_000_000))
     cells = (
-        moment_markup(one.found.started_at, now),
+        time_tag(one.found.started_at, now),
         element("span", one_line(one.found.name, 200), dir="auto"),
         one_line(one.found.service_name, 80) or "—",
         one_line(one.found.app, 80) or "—",

@@ -10,7 +10,7 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.traces.scores import scores_of_trace
 from evalsvc.console.pages.traces.search import read_trace_filters, trace_fields, traces_table
 from evalsvc.console.pages.traces.tree import flat, totals, tree_of
-from evalsvc.console.parts.addresses import address_with, whole_choice
+from evalsvc.console.parts.addresses import address_with, int_param
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
 from evalsvc.console.parts.forms.fields import search_refusal
 from evalsvc.console.parts.marks import json_block_of
@@ -55,7 +55,7 @@ def traces_page(request: PageRequest) -> HttpResponse:
 @console_page()
 def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
     """Show a trace: its spans as a tree, with the logs and scores of each."""
-    account, offset = request.visitor.account, whole_choice(request, "offset", 0, low=0)
+    account, offset = request.visitor.account, int_param(request, "offset", 0, low=0)
     scores = scores_of_trace(account=account, trace_id=trace_id) if "\0" not in trace_id else {}
     try:
         trace = get_trace(account=account, trace_id=trace_id, limit=MAX_SPANS, offset=offset)

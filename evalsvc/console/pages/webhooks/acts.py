@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.webhooks.form import SHOWN_BEFORE, shown_once
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.forms.confirmation import is_confirmed_or_told
+from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.events.selectors import get_delivery, get_endpoint
 from evalsvc.events.services import (
     delete_endpoint,
@@ -87,7 +87,7 @@ def delete_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Delete a webhook with its deliveries, once its address was typed."""
     visitor = request.visitor
     row = get_endpoint(account=visitor.account, id=id)
-    if not is_confirmed_or_told(request, row.url):
+    if not check_confirmation(request, row.url):
         return redirect("console_webhook", id=id)
     delete_endpoint(account=visitor.account, endpoint=row, actor=visitor.actor)
     messages.success(request, f"The webhook to {row.url} is deleted.")

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.once import ShownOnce, shown_before
+from evalsvc.console.once import OneTimeSecretResponse, shown_before
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, first_part, sent_fields
 from evalsvc.events.bodies import EventEndpointIn
@@ -64,7 +64,7 @@ def shown_once(request: PageRequest, row: EventEndpoint, plain: str, *, is_new: 
     """Show a new secret in the response to the form that created it; no page displays it again."""
     context = {"endpoint": row, "secret": plain, "is_new": is_new}
     lands_at = reverse("console_webhook", args=[row.pk])
-    return ShownOnce(request, "console/webhooks/secret.html", context, lands_at=lands_at)
+    return OneTimeSecretResponse(request, "console/webhooks/secret.html", context, lands_at=lands_at)
 
 
 def sent_webhook(request: PageRequest) -> dict[str, Any]:

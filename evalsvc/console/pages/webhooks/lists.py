@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.webhooks.words import cause_of, missing_words, standing_words
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.events.selectors import EndpointStanding, endpoint_standings
+from evalsvc.events.selectors import EndpointHealth, endpoint_standings
 from evalsvc.reports.page.elements import element, joined_parts
 
 COLUMNS = (
@@ -41,7 +41,7 @@ def webhooks_page(request: PageRequest) -> HttpResponse:
     return render(request, "console/webhooks/list.html", context)
 
 
-def _row(one: EndpointStanding, now: datetime) -> TableRow:
+def _row(one: EndpointHealth, now: datetime) -> TableRow:
     state, tone = standing_words(one)
     cause = cause_of(one.last_status, one.last_error) if one.wants_a_look else None
     cause_markup = joined_parts([cause.says, " ", element("strong", cause.remedy)]) if cause else "—"
@@ -49,7 +49,7 @@ def _row(one: EndpointStanding, now: datetime) -> TableRow:
         element("bdi", one.url),
         element("span", state, class_=f"badge {tone}"),
         missing_words(one),
-        moment_markup(one.delivered_at, now),
+        time_tag(one.delivered_at, now),
         cause_markup,
     )
     return TableRow(cells, href=reverse("console_webhook", args=[one.id]), tone=tone)

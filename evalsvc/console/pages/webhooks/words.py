@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from evalsvc.events.models import EventDelivery
-from evalsvc.events.selectors import MOST_LEFT_OUT, EndpointStanding
+from evalsvc.events.selectors import MOST_LEFT_OUT, EndpointHealth
 
 AGAIN = "then deliver again."
 ERRORS = {
@@ -75,7 +75,7 @@ def state_of(row: EventDelivery) -> tuple[str, str]:
     return ("will be tried again", "warn") if row.n_attempts else ("on its way", "live")
 
 
-def standing_words(one: EndpointStanding) -> tuple[str, str]:
+def standing_words(one: EndpointHealth) -> tuple[str, str]:
     """Return a webhook's status as a word, and its tone."""
     if not one.is_enabled:
         return "off", ""
@@ -88,14 +88,14 @@ def standing_words(one: EndpointStanding) -> tuple[str, str]:
     return ("delivers", "good") if one.n_delivered else ("nothing sent yet", "")
 
 
-def missing_words(one: EndpointStanding) -> str:
+def missing_words(one: EndpointHealth) -> str:
     """Return how much of the newest deliveries has not arrived."""
     parts = [(one.n_failed, "given up"), (one.n_retried, "being tried again")]
     missing = [f"{n} {what}" for n, what in parts if n] + ([left_out_words(one)] if one.n_limited else [])
     return ", ".join(missing) or "nothing"
 
 
-def left_out_words(one: EndpointStanding) -> str:
+def left_out_words(one: EndpointHealth) -> str:
     """Return how many the rate limit has left out."""
     suffix = " or more" if one.n_limited == MOST_LEFT_OUT else ""
     return f"{one.n_limited}{suffix} left out"

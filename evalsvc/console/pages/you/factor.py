@@ -16,7 +16,7 @@ from evalsvc.accounts.signing_in.library import FactorAdapter
 from evalsvc.accounts.signing_in.rule import switch_own_factor_off
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
-from evalsvc.console.access import PageRefused
+from evalsvc.console.access import PageError
 from evalsvc.console.pages.you.personal import person_of, personal_page, proof_label, require_proof
 from evalsvc.console.pages.you.qr_code import qr_code
 from evalsvc.console.parts.addresses import safe_next
@@ -90,7 +90,7 @@ def _pending_secret(request: HttpRequest) -> str:
         secret = factors.new_secret()
         request.session[PENDING] = encrypt(secret.encode()).decode()
     except NoEncryptionKeys:
-        raise PageRefused(503, "No second factor here", NO_KEYS) from None
+        raise PageError(503, "No second factor here", NO_KEYS) from None
     return secret
 
 

@@ -19,7 +19,7 @@ from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.factors import has_factor
 from evalsvc.accounts.signing_in.library import with_library
 from evalsvc.accounts.signing_in.steps import proves_themselves
-from evalsvc.console.access import READER, PageRefused, console_message, console_page, looked_at, sign_in_first
+from evalsvc.console.access import READER, PageError, console_message, console_page, looked_at, sign_in_first
 from evalsvc.console.pages.signin.views import too_many
 
 View = Callable[..., HttpResponse]
@@ -49,7 +49,7 @@ def personal_page(view: View) -> View:
         except NotProven:
             messages.error(request, NOT_PROVEN)
             response = redirect("console_you")
-        except PageRefused as error:
+        except PageError as error:
             response = console_message(request, status=error.status, title=error.title, detail=error.detail)
         except LockedOut as locked:
             response = console_message(request, status=429, title="Too many failed attempts", detail=str(locked))

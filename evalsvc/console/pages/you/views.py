@@ -19,7 +19,7 @@ from evalsvc.accounts.signing_in.sessions import PersonSession, end_session, end
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.console.pages.you.browsers import browser_name
 from evalsvc.console.pages.you.personal import NotProven, person_of, personal_page, proof_label, require_proof
-from evalsvc.console.parts.moments import moment_markup
+from evalsvc.console.parts.moments import time_tag
 
 
 @require_safe
@@ -82,8 +82,8 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
 def _shown(one: PersonSession, now: datetime) -> dict[str, object]:
     return {
         "id": one.id,
-        "began": moment_markup(one.began_at, now),
-        "seen": moment_markup(one.seen_at, now),
+        "began": time_tag(one.began_at, now),
+        "seen": time_tag(one.seen_at, now),
         "address": one.address,
         "browser": browser_name(one.browser),
         "agent": one.browser,

@@ -13,7 +13,7 @@ def is_confirmed(request: HttpRequest, name: str) -> bool:
     return request.POST.get(CONFIRM_FIELD, "").strip() == name.strip()
 
 
-def is_confirmed_or_told(request: HttpRequest, name: str) -> bool:
+def check_confirmation(request: HttpRequest, name: str) -> bool:
     """Return whether the user typed the name; if not, add a message that nothing was changed."""
     if is_confirmed(request, name):
         return True

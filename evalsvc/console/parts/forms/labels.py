@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.services import CriteriaFields, create_criteria
-from evalsvc.annotations.values import Category, Given, categories_of
+from evalsvc.annotations.values import AnnotationValue, Category, categories_of
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 Type = AnnotationCriteria.Type
@@ -39,7 +39,7 @@ def _words_of(category: Category) -> str:
     return category.label if category.label is not None else f"{category.score:g}"
 
 
-def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> Given:
+def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> AnnotationValue:
     """Read the value and the explanation of a submitted label.
 
     Raises Invalid for a missing value, and Problem `changed_meanwhile` for an answer that the criteria no longer
@@ -50,13 +50,13 @@ def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> Given:
         case Type.BINARY:
             if value not in dict(PASS_OR_FAIL):
                 raise Invalid(FieldError("/value", "Say pass or fail."))
-            return Given(value_pass=value == "pass", explanation=why)
+            return AnnotationValue(value_pass=value == "pass", explanation=why)
         case Type.CONTINUOUS:
-            return Given(value_score=_number(value), explanation=why)
+            return AnnotationValue(value_score=_number(value), explanation=why)
         case Type.TEXT:
-            return Given(value_text=value, explanation=why)
+            return AnnotationValue(value_text=value, explanation=why)
     category = _chosen(criteria, value)
-    return Given(value_score=category.score, value_text=category.label, explanation=why)
+    return AnnotationValue(value_score=category.score, value_text=category.label, explanation=why)
 
 
 def _chosen(criteria: AnnotationCriteria, value: str) -> Category:

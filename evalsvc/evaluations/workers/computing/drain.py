@@ -17,7 +17,7 @@ from evalsvc.evaluations.workers.computing.neighbours import SLOW_SECONDS, neigh
 from evalsvc.evaluations.workers.computing.scorer import computed
 from evalsvc.evaluations.workers.judging.recorder import Done, record
 from evalsvc.evaluations.workers.judging.scorer import broke, prepared
-from evalsvc.evaluations.workers.judging.store import Claimed, Read, SampleInputs, read_claimed
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read, SampleInputs, read_claimed
 from evalsvc.evaluations.workers.pushes import Ear
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def take_over(name: str) -> None:
         store.release(claims, begun=True)
 
 
-def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
+def _work_off(claimed: Sequence[ClaimedEvaluation], slow: set[int] | None) -> bool:
     """Compute and write; return whether there might be more for this process."""
     texts = read_claimed(claimed)
     now, later = _parted(*_allowed(claimed, slow, texts), texts)
@@ -95,7 +95,7 @@ def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
     return bool(remaining or later or was_slow) or is_full or claimed[0].n_attempts > 1
 
 
-def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequence[Claimed], bool]:
+def _compute(now: Sequence[ClaimedEvaluation], texts: Mapping[int, Read]) -> tuple[Sequence[ClaimedEvaluation], bool]:
     """Compute for a slice of time and write; return what was not reached, and whether any was slow."""
     results: list[Done] = []
     began = time.monotonic()
@@ -114,8 +114,8 @@ def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequenc
 
 
 def _allowed(
-    claimed: Sequence[Claimed], slow: set[int] | None, texts: Mapping[int, Read]
-) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
+    claimed: Sequence[ClaimedEvaluation], slow: set[int] | None, texts: Mapping[int, Read]
+) -> tuple[Sequence[ClaimedEvaluation], Sequence[ClaimedEvaluation]]:
     """Return what this process may compute, and what it leaves.
 
     While all other processes compute something slow, it takes neither long texts nor evaluations of those accounts:
@@ -130,15 +130,15 @@ def _allowed(
 
 
 def _parted(
-    allowed: Sequence[Claimed], others: Sequence[Claimed], texts: Mapping[int, Read]
-) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
+    allowed: Sequence[ClaimedEvaluation], others: Sequence[ClaimedEvaluation], texts: Mapping[int, Read]
+) -> tuple[Sequence[ClaimedEvaluation], Sequence[ClaimedEvaluation]]:
     """Return what to compute now and what to leave: short texts never wait for long ones; a long one runs alone."""
     short = [evaluation for evaluation in allowed if not _is_long(evaluation, texts)]
     now = short or allowed[:1]
     return now, [*others, *(evaluation for evaluation in allowed if evaluation not in now)]
 
 
-def _is_long(one: Claimed, texts: Mapping[int, Read]) -> bool:
+def _is_long(one: ClaimedEvaluation, texts: Mapping[int, Read]) -> bool:
     return one.id in texts and n_chars(texts[one.id].inputs) > settings.INLINE_MAX_CHARS
 
 
@@ -148,17 +148,17 @@ def n_chars(inputs: SampleInputs) -> int:
     return sum(len(text) for text in texts if text)
 
 
-def _give_back(left: Sequence[Claimed]) -> None:
+def _give_back(left: Sequence[ClaimedEvaluation]) -> None:
     if left:
         _release(left)
         wakeups.nudge_computing()
 
 
-def _release(left: Sequence[Claimed]) -> None:
+def _release(left: Sequence[ClaimedEvaluation]) -> None:
     store.release([(evaluation.id, evaluation.n_attempts) for evaluation in left], begun=False)
 
 
-def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:
+def _verdict(one: ClaimedEvaluation, texts: Mapping[int, Read]) -> Verdict:
     # An evaluation deleted meanwhile needs no verdict.
     outcome = prepared(one, texts[one.id]) if one.id in texts else broke(one)
     if isinstance(outcome, Verdict):

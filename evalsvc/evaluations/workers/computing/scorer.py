@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from evalsvc.evaluations.verdicts import Verdict, refused, score_sample
+from evalsvc.evaluations.verdicts import Verdict, score_sample, validation_error
 from evalsvc.evaluations.workers.attempts import evaluator_for
 from evalsvc.evaluations.workers.deadline import computing
 from evaluators.base import Sample, effective_settings
@@ -28,4 +28,4 @@ def computed(
             return score_sample(family, spec, run_settings, sample, explain)
     except OverBudget as exc:
         # Raised too late for the family to handle it, or outside the family's own error handling.
-        return refused(exc.code, exc.detail)
+        return validation_error(exc.code, exc.detail)

@@ -7,19 +7,19 @@ from operator import itemgetter
 
 from django.conf import settings
 
-from evalsvc.evaluations.workers.judging.store import Claimed, rows
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, rows
 from evalsvc.tenancy.scope import SYSTEM
 
 CLAIM = "SELECT * FROM claim_computing(%s, %s)"
 RELEASE = "SELECT release_computing(%s::bigint[], %s::int[], %s)"
 
 
-def claim_computing(*, limit: int) -> list[Claimed]:
+def claim_computing(*, limit: int) -> list[ClaimedEvaluation]:
     """Claim up to `limit` evaluations over all accounts, in the order in which it is their turn."""
     # It is not renewed while one is computed, and on a busy machine a second of CPU time takes longer than one.
     lease_seconds = float(settings.WORK_LEASE_SECONDS + 2 * settings.COMPUTE_SECONDS)
     claimed_rows = rows(SYSTEM, CLAIM, [limit, lease_seconds])
-    return [Claimed(*columns) for *columns, _ in sorted(claimed_rows, key=itemgetter(-1))]
+    return [ClaimedEvaluation(*columns) for *columns, _ in sorted(claimed_rows, key=itemgetter(-1))]
 
 
 def release(held: Sequence[tuple[int, int]], *, begun: bool) -> None:

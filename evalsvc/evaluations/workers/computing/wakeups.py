@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.replies import listen
-from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 from evalsvc.evaluations.workers.pushes import PUSHING_SECONDS, push
 from evalsvc.infra.redis import shared_client
 from evaluators.base import Lane
@@ -46,7 +46,7 @@ def answer_call() -> None:
         log.warning("Redis is not responding")
 
 
-def note_computing(name: str, claimed: Sequence[Claimed]) -> None:
+def note_computing(name: str, claimed: Sequence[ClaimedEvaluation]) -> None:
     """Record what a process is about to compute, for its successor in case the process is lost."""
     if not claimed:
         return

@@ -11,13 +11,13 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 
 from evalsvc.evaluations.evaluate.captures import is_undone
 from evalsvc.evaluations.evaluate.replies import send_replies
-from evalsvc.evaluations.verdicts import Postponable, Verdict, verdict_columns
+from evalsvc.evaluations.verdicts import RetryableError, Verdict, verdict_columns
 from evalsvc.evaluations.workers.judging import store
 from evalsvc.evaluations.workers.judging.scorer import broke
-from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 
 log = logging.getLogger(__name__)
-Done: TypeAlias = tuple[Claimed, Verdict]
+Done: TypeAlias = tuple[ClaimedEvaluation, Verdict]
 UNAVAILABLE = (OperationalError, InterfaceError)
 """The database's state and not what was written: the same may be written later."""
 
@@ -49,8 +49,8 @@ def put_off(done: Sequence[Done]) -> list[Done]:
     Evaluations that another runner has taken in the meantime are in neither group: the turn missed here is not their
     outcome.
     """
-    retryable = [(claimed, verdict) for claimed, verdict in done if isinstance(verdict, Postponable)]
-    final = [outcome for outcome in done if not isinstance(outcome[1], Postponable)]
+    retryable = [(claimed, verdict) for claimed, verdict in done if isinstance(verdict, RetryableError)]
+    final = [outcome for outcome in done if not isinstance(outcome[1], RetryableError)]
     if not retryable:
         return final
     was_postponed = store.postpone(

@@ -23,7 +23,7 @@ from evalsvc.evaluations.workers.judging import store, wakeups
 from evalsvc.evaluations.workers.judging.recorder import Done, record
 from evalsvc.evaluations.workers.judging.scorer import Work, judged, prepared
 from evalsvc.evaluations.workers.judging.shares import Want, want
-from evalsvc.evaluations.workers.judging.store import Claimed, Read
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read
 from evalsvc.evaluations.workers.pushes import Ear
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class JudgeRunner:
         # One lock, and a condition for each who waits: hundreds of verdicts a second should wake the writer alone.
         self._more, self._looked, self._outcome, self._idle = (threading.Condition(lock) for _ in range(4))
         self._closed = threading.Event()
-        self._held: dict[int, Claimed] = {}
+        self._held: dict[int, ClaimedEvaluation] = {}
         self._ended: list[Done] = []
         self._writing: list[Done] = []
         self._may_be_more = True
@@ -157,7 +157,7 @@ class JudgeRunner:
     def _claim_some(self, wanted: Want) -> float:
         """Claim, read and begin; return how many seconds the claim took."""
 
-        def claim() -> list[Claimed]:
+        def claim() -> list[ClaimedEvaluation]:
             return store.claim_judging(limit=wanted.limit, slots=self.slots, lends=wanted.lends, held=wanted.held)
 
         began = time.monotonic()
@@ -167,7 +167,7 @@ class JudgeRunner:
             self._hold(claimed)
         return took
 
-    def _hold(self, claimed: list[Claimed]) -> None:
+    def _hold(self, claimed: list[ClaimedEvaluation]) -> None:
         with self._more:
             # After a database outage, an evaluation with an expired lease can be claimed again while its call is in
             # progress.
@@ -177,7 +177,7 @@ class JudgeRunner:
         if fresh:
             self._read(fresh)
 
-    def _read(self, claimed: list[Claimed]) -> None:
+    def _read(self, claimed: list[ClaimedEvaluation]) -> None:
         read = None if self._is_draining else self._attempt("reading", lambda: store.read_claimed(claimed))
         if read is None:
             self._attempt("giving back", lambda: store.give_back(claimed))
@@ -186,7 +186,7 @@ class JudgeRunner:
         self._forget([evaluation for evaluation in claimed if evaluation.id not in read])
         self._prepare([(evaluation, read[evaluation.id]) for evaluation in claimed if evaluation.id in read])
 
-    def _prepare(self, found: list[tuple[Claimed, Read]]) -> None:
+    def _prepare(self, found: list[tuple[ClaimedEvaluation, Read]]) -> None:
         works: list[Work] = []
         for claimed, read in found:
             work = prepared(claimed, read)
@@ -196,7 +196,7 @@ class JudgeRunner:
                 self._end(claimed, work)
         self._loop.call_soon_threadsafe(self._begin, works)
 
-    def _forget(self, claimed: Sequence[Claimed]) -> None:
+    def _forget(self, claimed: Sequence[ClaimedEvaluation]) -> None:
         """Remove evaluations from those in flight: their slots are free, and their leases expire."""
         with self._more:
             for evaluation in claimed:
@@ -234,7 +234,7 @@ class JudgeRunner:
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def _end(self, claimed: Claimed, verdict: Verdict) -> None:
+    def _end(self, claimed: ClaimedEvaluation, verdict: Verdict) -> None:
         with self._outcome:
             self._ended.append((claimed, verdict))
             self._outcome.notify()

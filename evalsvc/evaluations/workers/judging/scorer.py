@@ -12,7 +12,7 @@ from django.conf import settings
 from evalsvc.evaluations.verdicts import Verdict, judge_sample
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.evaluations.workers.attempts import evaluator_for
-from evalsvc.evaluations.workers.judging.store import Claimed, Read
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read
 from evalsvc.judges.gateway import gateway_for
 from evaluators.base import Sample, effective_settings
 
@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 class Work:
     """An evaluation to make."""
 
-    claimed: Claimed
+    claimed: ClaimedEvaluation
     settings: dict[str, Any]
     sample: Sample
 
 
-def prepared(claimed: Claimed, read: Read) -> Work | Verdict:
+def prepared(claimed: ClaimedEvaluation, read: Read) -> Work | Verdict:
     """Return the work; a verdict where the stored inputs cannot be read, which concerns this evaluation alone."""
     try:
         return Work(claimed, read.settings, stored_sample(read.inputs))
@@ -37,7 +37,7 @@ def prepared(claimed: Claimed, read: Read) -> Work | Verdict:
         return broke(claimed)
 
 
-def broke(claimed: Claimed) -> Verdict:
+def broke(claimed: ClaimedEvaluation) -> Verdict:
     """Return the verdict of what failed by a fault of ours."""
     message = f"Evaluator {claimed.runs!r} broke on this sample."
     return Verdict("error", error_code="evaluator_failed", error_message=message)

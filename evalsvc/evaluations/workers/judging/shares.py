@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 
 MOST_LENT = 3
 """With every slot taken, newcomers are lent up to so many times their number: no stuck endpoint can shut them out."""
@@ -21,7 +21,7 @@ class Want:
     held: dict[tuple[int, str], int]
 
 
-def want(claimed: Iterable[Claimed], *, slots: int) -> Want | None:
+def want(claimed: Iterable[ClaimedEvaluation], *, slots: int) -> Want | None:
     """Return what to claim in addition to everything in flight; None when no account can be given anything.
 
     Below `slots` any account can receive the rest, those with the fewest in flight first. Above it, accounts and

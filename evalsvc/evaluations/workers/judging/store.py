@@ -29,7 +29,7 @@ RETURNING id
 """
 
 
-class Claimed(NamedTuple):
+class ClaimedEvaluation(NamedTuple):
     """An evaluation claimed by this runner, as returned by the database function `claim_judging`."""
 
     id: int
@@ -62,7 +62,9 @@ class Read(NamedTuple):
     inputs: SampleInputs
 
 
-def claim_judging(*, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str], int]) -> list[Claimed]:
+def claim_judging(
+    *, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str], int]
+) -> list[ClaimedEvaluation]:
     """Claim up to `limit` evaluations over all accounts; `held` is what is in flight by (account, connection).
 
     When it lends, only who has less than a fair share of `slots` gets any.
@@ -70,10 +72,10 @@ def claim_judging(*, limit: int, slots: int, lends: bool, held: Mapping[tuple[in
     accounts, names = [account_id for account_id, _ in held], [name for _, name in held]
     lease_seconds = float(settings.WORK_LEASE_SECONDS)
     values = [limit, slots, lends, lease_seconds, accounts, names, list(held.values()), uuid.uuid4()]
-    return [Claimed(*row) for row in rows(SYSTEM, CLAIM, values)]
+    return [ClaimedEvaluation(*row) for row in rows(SYSTEM, CLAIM, values)]
 
 
-def read_claimed(claimed: Sequence[Claimed]) -> dict[int, Read]:
+def read_claimed(claimed: Sequence[ClaimedEvaluation]) -> dict[int, Read]:
     """Read the settings and inputs of claimed evaluations, by id; what has been deleted since is not in it.
 
     As the tenants' role, each account by itself. Inputs come once for all evaluations of a request.
@@ -86,21 +88,21 @@ def read_claimed(claimed: Sequence[Claimed]) -> dict[int, Read]:
     return {id: Read(profile_settings or {}, inputs[request_of[id]]) for id, profile_settings, *_ in records}
 
 
-def extend(claimed: Sequence[Claimed]) -> set[int]:
+def extend(claimed: Sequence[ClaimedEvaluation]) -> set[int]:
     """Renew the leases of evaluations in progress; return the ids of those that this runner still owns."""
     return _extended(claimed, float(settings.WORK_LEASE_SECONDS))
 
 
-def give_back(claimed: Sequence[Claimed]) -> None:
+def give_back(claimed: Sequence[ClaimedEvaluation]) -> None:
     """Release evaluations to other runners immediately; the attempt counts, because its calls are paid for."""
     _extended(claimed, 0.0)
 
 
-def _extended(claimed: Sequence[Claimed], lease_seconds: float) -> set[int]:
+def _extended(claimed: Sequence[ClaimedEvaluation], lease_seconds: float) -> set[int]:
     return {id for (id,) in rows(SYSTEM, EXTEND, [*_keys(claimed), lease_seconds])}
 
 
-def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bool]:
+def postpone(claimed: Sequence[ClaimedEvaluation], waits: Sequence[float]) -> dict[int, bool]:
     """Postpone evaluations until their turn; return, for each that this runner still owns, whether it was postponed.
 
     Postponed evaluations stay pending and occupy no slot; a missed turn does not count as an attempt. The delay grows
@@ -111,7 +113,7 @@ def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bo
     return dict(rows(SYSTEM, POSTPONE, [*_keys(claimed), delays, float(settings.JUDGE_PATIENCE_SECONDS)]))
 
 
-def _delay(one: Claimed, retry_after_seconds: float) -> float:
+def _delay(one: ClaimedEvaluation, retry_after_seconds: float) -> float:
     backoff_seconds = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** min(one.n_sweeps, 10))
     # Those that were put off together do not come back together.
     return max(backoff_seconds, retry_after_seconds * random.uniform(1.0, 1.25))  # noqa: S311  # nosec B311 - not a secret
@@ -132,7 +134,7 @@ def free(*, account_id: int, request_id: int, expected_attempts: int) -> None:
     rows(SYSTEM, FREE, values)
 
 
-def _keys(claimed: Sequence[Claimed]) -> tuple[list[int], list[int]]:
+def _keys(claimed: Sequence[ClaimedEvaluation]) -> tuple[list[int], list[int]]:
     return [evaluation.id for evaluation in claimed], [evaluation.n_attempts for evaluation in claimed]
 
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from evalsvc.experiments.api.answers.estimates import Ends, PairedDifference
 from evalsvc.rest.answering.shapes import AnswerShape, Json
-from evalsvc.stats.formulas.confusion import Share
+
+
+class Share(AnswerShape):
+    """A share with its interval. Value and ends are None when there are no examples.
+
+    `n` is the number of examples in the denominator, and `method` names the way to the interval.
+    """
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    method: str
+    warnings: list[str] = []
 
 
 class ComparedConfig(AnswerShape):

@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, FIELDS, 
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.definition.pipelines import components_named
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
-from evalsvc.rest.basics.nearest import asked, nearest
+from evalsvc.rest.basics.nearest import did_you_mean, nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import current_role
 
@@ -54,7 +54,7 @@ def _why_no_root(pointer: str) -> str | None:
     if root in roots:
         return None
     near = [f"/{name}{pointer[len(root) + 1 :]}" for name in nearest(root, roots)]
-    return f"{pointer!r} starts at none of {', '.join(f'`/{name}`' for name in roots)}.{asked(near)}"
+    return f"{pointer!r} starts at none of {', '.join(f'`/{name}`' for name in roots)}.{did_you_mean(near)}"
 
 
 def holds(version: DatasetVersion, pointer: str) -> bool:

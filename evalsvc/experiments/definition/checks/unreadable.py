@@ -15,11 +15,11 @@ from evalsvc.experiments.definition.checks.unmapped import expected_components
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.json_forms import SchemaReader, Unknown
-from evalsvc.experiments.definition.fields.mapper import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample, root_of
+from evalsvc.experiments.definition.fields.mapper import FIELDS, OUTPUT, MappedSample, is_of_answer, map_sample, root_of
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.models import Config
-from evalsvc.rest.basics.nearest import asked, nearest
+from evalsvc.rest.basics.nearest import did_you_mean, nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evaluators.base import Family, Field, Sample, Settings
 from evaluators.registry import find_evaluator
@@ -167,7 +167,7 @@ def _near(pointer: str, declared: Sequence[str]) -> str:
     ends: dict[str, str] = {}
     for declared_pointer in declared:
         ends.setdefault(declared_pointer.rpartition("/")[2], declared_pointer)
-    return asked(ends[end] for end in nearest(pointer.rpartition("/")[2], ends))
+    return did_you_mean(ends[end] for end in nearest(pointer.rpartition("/")[2], ends))
 
 
 def _no_number(value: Any) -> str | None:
@@ -188,7 +188,7 @@ def _why_unread(sample: Sample, field: Field, family: Family, settings: Settings
 
 
 def _why_no_answer(
-    outputs: Outputs, mapped: Callable[[Mapping[str, Any]], Mapped], family: Family, settings: Settings
+    outputs: Outputs, mapped: Callable[[Mapping[str, Any]], MappedSample], family: Family, settings: Settings
 ) -> str | None:
     """Return why no declared output has an answer where answers are looked for; None when one may have."""
     reasons: list[str] = []

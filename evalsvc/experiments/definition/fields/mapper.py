@@ -33,7 +33,7 @@ NOT_COMPONENTS = {OUTPUT, *answers.PASSAGES, *answers.TOP_K_PASSAGES}
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class MappedSample:
     """A sample, and for each field that a mapping looks for in vain in this answer, a sentence on that."""
 
     sample: Sample
@@ -46,7 +46,7 @@ def map_sample(
     pointers: Mapping[str, str],
     *,
     pointed: Mapping[str, object] | None = None,
-) -> Mapped:
+) -> MappedSample:
     """Build the sample of an example and its answer.
 
     `components` is the output as it is stored: `output` is the answer itself, other components are next to it.
@@ -69,7 +69,9 @@ def map_sample(
         for name in {"output", "contexts"} - pointers.keys():
             if values[name] is MISSING or name == OUTPUT:
                 missing_fields[FIELDS[name]], values[name] = missing, MISSING
-    return Mapped(build_sample({name: value for name, value in values.items() if value is not MISSING}), missing_fields)
+    return MappedSample(
+        build_sample({name: value for name, value in values.items() if value is not MISSING}), missing_fields
+    )
 
 
 def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> object:

@@ -21,7 +21,7 @@ FROM experiments_look WHERE config_id = ANY (%s)
 """
 
 
-class SeenLook(NamedTuple):
+class InterimResult(NamedTuple):
     """What was to be seen of one metric when a config had finished a shard."""
 
     config_id: int
@@ -37,7 +37,7 @@ class SeenLook(NamedTuple):
     set_upper: float | None
 
 
-FIELDS_OF_LOOK = attrgetter(*SeenLook._fields)
+FIELDS_OF_LOOK = attrgetter(*InterimResult._fields)
 
 
 def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, list[dict[str, Any]]]:
@@ -58,10 +58,10 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
     return views
 
 
-def looks_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[SeenLook]:
+def looks_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[InterimResult]:
     """Return the stored interim results that `looks_view` renders, by shard and metric."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(LOOKS, [[config.pk for config in configs]])
-        results = [SeenLook(*row) for row in cursor.fetchall()]
-    results += [SeenLook(*FIELDS_OF_LOOK(look)) for look in added_looks(plan, configs)]
+        results = [InterimResult(*row) for row in cursor.fetchall()]
+    results += [InterimResult(*FIELDS_OF_LOOK(look)) for look in added_looks(plan, configs)]
     return sorted(results, key=lambda look: (look.shard, look.metric))

@@ -22,7 +22,7 @@ from evalsvc.tenancy.scope import account_scope
 
 
 @dataclass(frozen=True, slots=True)
-class PostStanding:
+class PushResult:
     """The result of a post, and the config after it: each metric as in the live view, by name."""
 
     posted: ReceivedOutputs
@@ -40,7 +40,7 @@ def accept_outputs(
     outputs: Sequence[Mapping[str, object]],
     is_done: bool,
     lease_seconds: float,
-) -> PostStanding:
+) -> PushResult:
     """Record the outputs of a leased unit, and let the planner weigh them; raises Invalid."""
     experiment_id = held.experiment_id
     posted = units.post_outputs(held=held, token=token, outputs=outputs, is_done=is_done, lease_seconds=lease_seconds)
@@ -49,7 +49,7 @@ def accept_outputs(
         plan = get_plan(account=account, id=experiment_id)
         config = Config.objects.get(account=account, pk=held.config_id)
         metrics = [Metric.from_json(row) for row in plan.metrics]
-        return PostStanding(posted, config, _live(plan, config, metrics), needs_worker(metrics))
+        return PushResult(posted, config, _live(plan, config, metrics), needs_worker(metrics))
 
 
 def _weigh(account: Account, experiment_id: int, *, has_ended: bool) -> None:

@@ -15,7 +15,7 @@ from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.runner.retries import is_retry, retry_task
 from evalsvc.experiments.runner.score import needs_worker
-from evalsvc.experiments.runner.store import Recorded, Unit
+from evalsvc.experiments.runner.store import RecordResult, Unit
 from evalsvc.experiments.runner.units.context import Example, examples_of, recorded_outputs, stopped_by, unit_context
 from evalsvc.experiments.runner.units.samples import row_of_samples, sample_scores
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -25,7 +25,7 @@ ERROR_TYPES = ("timeout", "rate_limited", "refused", "bad_output", "connection",
 
 
 @dataclass(frozen=True, slots=True)
-class Leased:
+class UnitLease:
     """A unit for the caller's code: its examples, less those that are recorded already."""
 
     unit: Unit
@@ -45,11 +45,11 @@ class RefusedOutput:
 class ReceivedOutputs:
     """The result of posted outputs: what was recorded, and why some outputs were recorded as bad."""
 
-    recorded: Recorded
+    recorded: RecordResult
     bad_outputs: list[RefusedOutput]
 
 
-def lease_push_unit(*, account: Account, config: Config, size: int, lease_seconds: float) -> Leased | None:
+def lease_push_unit(*, account: Account, config: Config, size: int, lease_seconds: float) -> UnitLease | None:
     """Lease up to `size` examples of a push config; None when there is nothing to lease now."""
     if config.kind != Config.Kind.PUSH:
         raise Invalid(FieldError("", "Only the outputs of a `push` config come from its caller."))
@@ -64,7 +64,7 @@ def lease_push_unit(*, account: Account, config: Config, size: int, lease_second
         with account_scope(account.pk):
             recorded_positions = set(_outputs(unit).values_list("pos", flat=True))
         examples = {pos: example for pos, example in examples.items() if pos not in recorded_positions}
-    return Leased(unit, dict(sorted(examples.items())))
+    return UnitLease(unit, dict(sorted(examples.items())))
 
 
 def _outputs(unit: Unit | WorkUnit) -> Any:

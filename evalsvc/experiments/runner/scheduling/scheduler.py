@@ -16,11 +16,11 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from evalsvc.experiments import notices
-from evalsvc.experiments.notices import Ears
+from evalsvc.experiments.notices import NoticeListener
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.scheduling.decision_thread import Planning
 from evalsvc.experiments.runner.scheduling.pauses import ConfigPauses
-from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
+from evalsvc.experiments.runner.store import Outcome, RecordResult, Unit
 from evalsvc.experiments.runner.units.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 
@@ -216,13 +216,13 @@ class Scheduler:
             self._start_ready()
             self._changed.notify()
 
-    def _await(self, unit: Unit, written: Future[Recorded]) -> None:
+    def _await(self, unit: Unit, written: Future[RecordResult]) -> None:
         """Retain a unit's lease until its outcome is written; the runner continues meanwhile."""
         with self._changed:
             self._writing[unit.id] = unit
         written.add_done_callback(partial(self._note_written, unit))
 
-    def _note_written(self, unit: Unit, written: Future[Recorded]) -> None:
+    def _note_written(self, unit: Unit, written: Future[RecordResult]) -> None:
         with self._changed:
             self._writing.pop(unit.id, None)
             self._lost.discard(unit.id)
@@ -235,7 +235,7 @@ class Scheduler:
         self._planning.note((unit.account_id, unit.experiment_id), has_ended=recorded.config_state != "running")
         if recorded.accepted and self.n_schedulers > 1:
             # What a config may run ahead is counted from the slowest: others may wait for this one.
-            notices.tell(notices.WORK)
+            notices.publish(notices.WORK)
 
     def _is_lost(self, unit: Unit) -> bool:
         return unit.id in self._lost or self._epochs.get(unit.config_id, unit.epoch) > unit.epoch
@@ -245,7 +245,7 @@ class Scheduler:
     def _watch(self) -> None:
         """Detect stopped configs within milliseconds, and extend the leases of units that are still in progress."""
         kept_at = beaten_at = learned_at = time.monotonic()
-        with closing(Ears()) as ears:
+        with closing(NoticeListener()) as ears:
             while not self._closed:
                 news = ears.listen(LISTEN_SECONDS if ears.are_open else WATCH_SECONDS)
                 now = time.monotonic()

@@ -20,7 +20,7 @@ from evalsvc.experiments.definition.pipelines import (
     root_of_name,
 )
 from evalsvc.experiments.definition.templates import ROOTS, UnknownField, field_value, fill_json
-from evalsvc.experiments.runner.generate import AskedConfig, MustStop, Postponed, Produced, produce, storable
+from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput, MustStop, RetryLater, produce, storable
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.runner.units import stages
 from evalsvc.experiments.runner.units.context import Example, UnitContext
@@ -28,7 +28,7 @@ from evalsvc.experiments.runner.units.stages import MEASURED, StageAnswer
 from evalsvc.judges.failures import CallFailed
 
 Fields = Mapping[str, Any]
-Asker = Callable[[Example, int, int], Produced]
+Asker = Callable[[Example, int, int], GeneratedOutput]
 """Asks for an example at a position, and for which of its samples."""
 NOT_APPLICABLE = "not_applicable"
 
@@ -64,12 +64,12 @@ class PipelineAsker:
         """Return the key of a node's answer that no other unit can reuse."""
         return stages.kept_key(self.unit.id, pos, sample, mode, node.name)
 
-    def __call__(self, example: Example, pos: int, sample: int) -> Produced:
+    def __call__(self, example: Example, pos: int, sample: int) -> GeneratedOutput:
         """Request one output; raises RetryLater and MustStop as `produce` does, and stores the answers so far."""
         run = PipelineRun(self, example, pos, sample)
         try:
             return run.produce()
-        except (Postponed, MustStop):
+        except (RetryLater, MustStop):
             if run.kept:
                 stages.keep_answers(self.unit, run.kept)
                 self.kept |= {key: produced for (key, _), produced in run.kept.items()}
@@ -97,7 +97,7 @@ class Bill:
     output_tokens: int | None = None
     cost: float | None = None
 
-    def add(self, produced: Produced) -> None:
+    def add(self, produced: GeneratedOutput) -> None:
         """Add one answer, or the calls that gave none."""
         for name in MEASURED:
             value = getattr(produced, name)
@@ -116,7 +116,7 @@ class PipelineRun:
     outputs: dict[str, Any] = field(default_factory=dict)
     isolated: dict[str, Any] = field(default_factory=dict)
     traces: dict[str, dict[str, Any]] = field(default_factory=lambda: {INTEGRATED: {}})
-    kept: dict[tuple[str, int], Produced] = field(default_factory=dict)
+    kept: dict[tuple[str, int], GeneratedOutput] = field(default_factory=dict)
     shown: Bill = field(default_factory=Bill)
     paid: Bill = field(default_factory=Bill)
     n_asked: int = 0
@@ -124,7 +124,7 @@ class PipelineRun:
     attempt: int = 1
     _stage_ids: set[int] = field(default_factory=set)
 
-    def produce(self) -> Produced:
+    def produce(self) -> GeneratedOutput:
         """Run all nodes, then those for the isolated mode; a failed output retains the results of the other nodes."""
         produced = self._run()
         if ISOLATED in self.asker.modes:
@@ -142,7 +142,7 @@ class PipelineRun:
         produced.stages = {**self.traces, "paid": totals}
         return produced
 
-    def _run(self) -> Produced:
+    def _run(self) -> GeneratedOutput:
         graph = self.asker.graph
         for node in graph.nodes:
             simulation = self._given(node)
@@ -159,11 +159,11 @@ class PipelineRun:
             self.outputs[node.name] = result.output
         answer = graph.answer_in(self.outputs)
         if answer is MISSING:
-            return Produced("error", error_type="bad_output", error_message=f"Nothing lies at {graph.output!r}.")
-        return Produced(output={OUTPUT: answer, **self.outputs})
+            return GeneratedOutput("error", error_type="bad_output", error_message=f"Nothing lies at {graph.output!r}.")
+        return GeneratedOutput(output={OUTPUT: answer, **self.outputs})
 
-    def _failed(self, node: PipelineNode, code: str, why: str, status: str = "error") -> Produced:
-        return Produced(status, error_type=code, error_message=f"Node {node.name!r}: {why}"[:1000])
+    def _failed(self, node: PipelineNode, code: str, why: str, status: str = "error") -> GeneratedOutput:
+        return GeneratedOutput(status, error_type=code, error_message=f"Node {node.name!r}: {why}"[:1000])
 
     def _given(self, node: PipelineNode) -> tuple[str, Any] | None:
         """Return the source and the output of a simulated node; None for a node that is queried."""
@@ -184,11 +184,11 @@ class PipelineRun:
         read = {name: outputs[name] for name in node.reads if name in outputs}
         return {**root_fields, **read, **{name: _Lazy(value, root_fields) for name, value in node.inputs.items()}}
 
-    def _ask(self, node: PipelineNode, fields: dict[str, Any], mode: str) -> Produced:
+    def _ask(self, node: PipelineNode, fields: dict[str, Any], mode: str) -> GeneratedOutput:
         try:
             filled = {name: value.fill() if isinstance(value, _Lazy) else value for name, value in fields.items()}
         except UnknownField as exc:
-            return Produced("error", error_type="bug", error_message=str(exc))
+            return GeneratedOutput("error", error_type="bug", error_message=str(exc))
         answer = self.asker.ask(node, filled, self.pos, self.sample, mode)
         is_asked = answer.is_asked and answer.stage_id not in self._stage_ids
         self._book(answer.produced, is_asked, mode)
@@ -199,7 +199,7 @@ class PipelineRun:
             self.kept[self.asker.key(self.pos, self.sample, mode, node), self.pos] = answer.produced
         return answer.produced
 
-    def _book(self, produced: Produced, is_asked: bool, mode: str) -> None:
+    def _book(self, produced: GeneratedOutput, is_asked: bool, mode: str) -> None:
         self.attempt = max(self.attempt, produced.attempt)
         self.n_asked += is_asked
         self.n_saved += not is_asked

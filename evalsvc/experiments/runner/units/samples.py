@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Output
-from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
+from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, scores_of
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.runner.units.stages import MEASURED, keep_answers, kept_answers, kept_key
@@ -38,33 +38,35 @@ class SampleKeeper:
         stored_answers = kept_answers(
             unit, [self._key(pos, sample) for pos in positions for sample in range(n_samples)]
         )
-        self._kept = {key: Produced(**(answer.output or {})) for key, answer in stored_answers.items()}
+        self._kept = {key: GeneratedOutput(**(answer.output or {})) for key, answer in stored_answers.items()}
 
     def _key(self, pos: int, sample: int) -> str:
         return kept_key(self.unit.id, pos, sample, SAMPLE, "")
 
-    def ask(self, pos: int, ask: Callable[[int], Produced]) -> Row:
+    def ask(self, pos: int, ask: Callable[[int], GeneratedOutput]) -> Row:
         """Return the row of an example from all its samples; on an error of a request, store the samples so far."""
-        answers: dict[str, Produced] = {}
+        answers: dict[str, GeneratedOutput] = {}
         self.n_fresh = 0
         try:
             for sample in range(self.n_samples):
                 key = self._key(pos, sample)
                 answers[key] = self._kept[key] if key in self._kept else self._asked(ask, sample)
-        except (Postponed, MustStop):
+        except (RetryLater, MustStop):
             self._keep(pos, answers)
             raise
         return row_of_samples(pos, [asdict(produced) for produced in answers.values()])
 
-    def _asked(self, ask: Callable[[int], Produced], sample: int) -> Produced:
+    def _asked(self, ask: Callable[[int], GeneratedOutput], sample: int) -> GeneratedOutput:
         produced = ask(sample)
         self.n_fresh += 1
         return produced
 
-    def _keep(self, pos: int, answers: Mapping[str, Produced]) -> None:
+    def _keep(self, pos: int, answers: Mapping[str, GeneratedOutput]) -> None:
         fresh = {key: produced for key, produced in answers.items() if key not in self._kept}
         if fresh:
-            keep_answers(self.unit, {(key, pos): Produced(output=asdict(produced)) for key, produced in fresh.items()})
+            keep_answers(
+                self.unit, {(key, pos): GeneratedOutput(output=asdict(produced)) for key, produced in fresh.items()}
+            )
 
 
 def row_of_samples(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:

@@ -24,8 +24,8 @@ from evalsvc.experiments.runner.generate import (
     SHORTEST_WAIT_SECONDS,
     TEMPLATE_FIELDS,
     AskedConfig,
-    Postponed,
-    Produced,
+    GeneratedOutput,
+    RetryLater,
     connections_in,
     messages_for,
 )
@@ -48,7 +48,7 @@ MEASURED = ("latency_ms", "input_tokens", "output_tokens", "cost")
 class StageAnswer:
     """The output of a node, or the error; `is_asked` is true if the unit that uses it also requested it and pays."""
 
-    produced: Produced
+    produced: GeneratedOutput
     is_asked: bool = True
     stage_id: int | None = None
 
@@ -119,7 +119,7 @@ _desk = StageDesk()
 
 
 def ask_once(
-    unit: Unit, key: str, pos: int, ask: Callable[[], Produced], *, should_stop: Callable[[], bool]
+    unit: Unit, key: str, pos: int, ask: Callable[[], GeneratedOutput], *, should_stop: Callable[[], bool]
 ) -> StageAnswer:
     """Return the answer to a question: the existing one, or by sending the question.
 
@@ -143,7 +143,7 @@ def _asked(
     unit: Unit,
     place: Place,
     pos: int,
-    ask: Callable[[], Produced],
+    ask: Callable[[], GeneratedOutput],
     should_stop: Callable[[], bool],
     until: float,
 ) -> StageAnswer:
@@ -166,7 +166,7 @@ def _asked(
 
 
 def _taken(unit: Unit, pos: int, found: HeldStage) -> StageAnswer:
-    produced = Produced(output=dict(found.output or {}), **_measured(found))
+    produced = GeneratedOutput(output=dict(found.output or {}), **_measured(found))
     # A retry of a failed output belongs to another unit: the query of the first attempt has been paid for.
     return StageAnswer(produced, (found.unit_id, found.pos) == (unit.id, pos), found.id)
 
@@ -192,10 +192,10 @@ def _wait_for(unit: Unit, place: Place, pos: int, should_stop: Callable[[], bool
 
 def _check_patience(until: float, should_stop: Callable[[], bool]) -> None:
     if time.monotonic() > until or should_stop():
-        raise Postponed(SHORTEST_WAIT_SECONDS)
+        raise RetryLater(SHORTEST_WAIT_SECONDS)
 
 
-def _answer(unit: Unit, found: HeldStage, produced: Produced) -> bool:
+def _answer(unit: Unit, found: HeldStage, produced: GeneratedOutput) -> bool:
     try:
         usage = [getattr(produced, name) for name in MEASURED]
         return answer_stage(unit, id=found.id, output=produced.output or {}, measured=usage)
@@ -210,7 +210,7 @@ def _give_up(unit: Unit, found: HeldStage) -> None:
         connections.close_all()
 
 
-def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], Produced]) -> None:
+def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], GeneratedOutput]) -> None:
     """Store, by key and position, answers that have been paid for and are not in a stage: their output comes later."""
     rows = [
         StageOutput(
@@ -230,7 +230,7 @@ def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], Produced]) -> Non
         StageOutput.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def kept_answers(unit: Unit, keys: Iterable[str]) -> dict[str, Produced]:
+def kept_answers(unit: Unit, keys: Iterable[str]) -> dict[str, GeneratedOutput]:
     with account_scope(unit.account_id):
         rows = StageOutput.objects.filter(experiment_id=unit.experiment_id, key__in=list(keys))
-        return {row.key: Produced(output=row.output, **_measured(row)) for row in rows if row.output is not None}
+        return {row.key: GeneratedOutput(output=row.output, **_measured(row)) for row in rows if row.output is not None}

@@ -14,10 +14,10 @@ from django.db import connections
 from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.models import Config, Output, Retry
-from evalsvc.experiments.runner.generate import MustStop, Postponed, Produced
+from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.retries import failed_metrics, given_up, is_retry, retry_task, to_score
 from evalsvc.experiments.runner.score import failed_score, needs_judge
-from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
+from evalsvc.experiments.runner.store import Outcome, RecordResult, Unit
 from evalsvc.experiments.runner.units.context import (
     Example,
     UnitContext,
@@ -67,7 +67,7 @@ class UnitRunner:
         self._is_held = True
         self._flushed_at = time.monotonic()
 
-    def run(self) -> Future[Recorded] | None:
+    def run(self) -> Future[RecordResult] | None:
         """Process the unit as far as possible and hand it over; missing positions are released at the end.
 
         Return a future of the record; None if the processing failed and the unit retains its lease.
@@ -91,7 +91,7 @@ class UnitRunner:
         finally:
             connections.close_all()
 
-    def _leave(self, outage: Exception) -> Future[Recorded]:
+    def _leave(self, outage: Exception) -> Future[RecordResult]:
         """Release the unit for the next lease: an outage of this service is not an answer of the config."""
         log.warning("unit %s postponed: %s", self.unit.id, type(outage).__name__)
         self.postponed_seconds = OUTAGE_PAUSE_SECONDS
@@ -129,7 +129,7 @@ class UnitRunner:
                 twin = twins.get(pos)
                 row = None if twin is not None else self._row(context, ask, keeper, examples[pos], pos)
                 self._keep(context, examples[pos], row or row_of_twin(context.output_schema, pos, twin or {}))
-            except Postponed as exc:
+            except RetryLater as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
                     detail = f"The endpoint has answered 429 to {MAX_REFUSALS} calls in a row, with pauses in between."
@@ -156,27 +156,27 @@ class UnitRunner:
     ) -> dict[str, Any]:
         """Request an output, or all samples of one; raises RetryLater and MustStop."""
 
-        def answer(sample: int) -> Produced:
+        def answer(sample: int) -> GeneratedOutput:
             if sample and self._stopped():
-                raise Postponed(0.0)
+                raise RetryLater(0.0)
             return _held_to(context.output_schema, self._produced(ask, example, pos, sample))
 
         if keeper is None:
             return {"pos": pos, **asdict(answer(0))}
         try:
             return keeper.ask(pos, answer)
-        except (Postponed, MustStop):
+        except (RetryLater, MustStop):
             # Part of an example is progress: an endpoint that answers now and then is not failing continuously.
             self.n_kept += keeper.n_fresh
             raise
 
-    def _produced(self, ask: Asker, example: Example, pos: int, sample: int) -> Produced:
+    def _produced(self, ask: Asker, example: Example, pos: int, sample: int) -> GeneratedOutput:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on this example or the ones beside it."
-            return Produced("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
+            return GeneratedOutput("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
         try:
             return ask(example, pos, sample)
-        except (Postponed, MustStop) as exc:
+        except (RetryLater, MustStop) as exc:
             if is_retry(self.unit.addition) and self._gives_up(exc):
                 return given_up(exc)
             raise
@@ -184,9 +184,9 @@ class UnitRunner:
             if is_outage(exc):
                 raise
             log.exception("config %s failed on an example", self.unit.config_id)
-            return Produced("error", error_type="bug", error_message="Asking for this output broke on our side.")
+            return GeneratedOutput("error", error_type="bug", error_message="Asking for this output broke on our side.")
 
-    def _gives_up(self, exc: Postponed | MustStop) -> bool:
+    def _gives_up(self, exc: RetryLater | MustStop) -> bool:
         return isinstance(exc, MustStop) or (exc.was_refused and self.n_refusals >= MAX_REFUSALS)
 
     def _keep(self, context: UnitContext, example: Example, row: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ class UnitRunner:
             account_id=self.unit.account_id,
         )
 
-    def _hand_over(self, close: str) -> Future[Recorded]:
+    def _hand_over(self, close: str) -> Future[RecordResult]:
         """Let the writer record what there is."""
         future = self.writer.submit(Outcome(self.unit, self.outputs, self.scores, close))
         self.outputs, self.scores = [], []
@@ -258,11 +258,13 @@ class UnitRunner:
 
 def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of a reused output, checked against this config's schema, each sample separately."""
-    row = {"pos": pos, **asdict(_held_to(schema, Produced(**twin)))}
+    row = {"pos": pos, **asdict(_held_to(schema, GeneratedOutput(**twin)))}
     if not row["samples"]:
         return row
     names = ("status", "output", "error_type", "error_message")
-    outputs = [_held_to(schema, Produced(**{name: sample.get(name) for name in names})) for sample in row["samples"]]
+    outputs = [
+        _held_to(schema, GeneratedOutput(**{name: sample.get(name) for name in names})) for sample in row["samples"]
+    ]
     row["samples"] = [
         sample | {name: getattr(output, name) for name in names}
         for sample, output in zip(row["samples"], outputs, strict=True)
@@ -270,12 +272,12 @@ def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, A
     return row | {name: getattr(shown_sample(outputs), name) for name in names}
 
 
-def shown_sample(samples: Sequence[Produced]) -> Produced:
+def shown_sample(samples: Sequence[GeneratedOutput]) -> GeneratedOutput:
     """Return the sample that an output shows: the first that is ok, else the first."""
     return next((sample for sample in samples if sample.status == Output.Status.OK), samples[0])
 
 
-def _held_to(schema: Mapping[str, Any] | None, produced: Produced) -> Produced:
+def _held_to(schema: Mapping[str, Any] | None, produced: GeneratedOutput) -> GeneratedOutput:
     """Return an output that fits what its config declares, and in place of any other the error that it is."""
     if schema is None or produced.output is None:
         return produced

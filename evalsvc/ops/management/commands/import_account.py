@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.ops.management.commands.delete_account import WORDS
-from evalsvc.ops.moving.arrival import Arrived, bring_in
+from evalsvc.ops.moving.arrival import AccountImport, bring_in
 from evalsvc.ops.moving.file import ImportRefused
 from evalsvc.rest.problems import Problem
 
@@ -48,7 +48,7 @@ class Command(ServiceCommand):
                 self.stdout.write(f"{n:>12} {SAID.get(table, table)}")
         self._end(arrived)
 
-    def _end(self, arrived: Arrived) -> None:
+    def _end(self, arrived: AccountImport) -> None:
         account = arrived.account
         if arrived.findings:
             wrong = [f"{finding.what}: {finding.n}, for example {finding.examples}" for finding in arrived.findings]
@@ -61,7 +61,7 @@ class Command(ServiceCommand):
         self.stdout.write(f"EVALSVC_API_KEY={arrived.key}")
 
 
-def remarks(arrived: Arrived) -> Iterator[str]:
+def remarks(arrived: AccountImport) -> Iterator[str]:
     """Yield what did not come along, or is at rest, and what to do about it."""
     needs = {what: [plain(value) for value in values] for what, values in arrived.needs.items()}
     yield "Keys of the old server do not work here. Make new ones; the first is below."

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evalsvc.evaluations.rollups.keep import fold, recount_days
+from evalsvc.evaluations.rollups.keep import apply_deltas, recount_days
 from evalsvc.ops.management.base import ServiceCommand
 
 
@@ -22,5 +22,5 @@ class Command(ServiceCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Recount, then fold, so that reading is quick at once."""
         n_wrong = sum(n for _, n in recount_days(options["account"]))
-        fold(seconds=None)
+        apply_deltas(seconds=None)
         self.stdout.write(f"{n_wrong} counts were wrong, and are mended." if n_wrong else "All counts were right.")

@@ -12,7 +12,7 @@ import msgspec
 from django.db.models import Count, F
 
 from evalsvc.accounts.models import Account
-from evalsvc.annotations.values import Given
+from evalsvc.annotations.values import AnnotationValue
 from evalsvc.comparisons.judges.resolver import judge_digest_of
 from evalsvc.comparisons.maintenance import recount_comparison
 from evalsvc.comparisons.models import Judgement, OutputComparison
@@ -158,7 +158,7 @@ def _said(questions: Sequence[Question], said: Mapping[str, Any]) -> Fields:
     if set(said) != {str(i) for i in range(len(questions))}:
         raise ValueError("not an answer to each question")
     for i, question in enumerate(questions):
-        value_of(question, msgspec.to_builtins(msgspec.convert(said[str(i)], Given)))
+        value_of(question, msgspec.to_builtins(msgspec.convert(said[str(i)], AnnotationValue)))
     return {str(question.id): said[str(i)] for i, question in enumerate(questions)}
 
 

@@ -18,7 +18,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.looks import SeenLook, looks_of
+from evalsvc.experiments.reporting.live.looks import InterimResult, looks_of
 from evalsvc.experiments.reporting.words import number
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.
@@ -66,7 +66,7 @@ class _LooksAsked:
 
 # A board moves each second, and its looks at the ends of shards only: the chart is drawn when one of them has come.
 @functools.lru_cache(MOST_CHARTS)
-def _looks_chart(asked: _LooksAsked, looks: tuple[SeenLook, ...]) -> SafeString:
+def _looks_chart(asked: _LooksAsked, looks: tuple[InterimResult, ...]) -> SafeString:
     points: dict[int, list[Point]] = {}
     for look in looks:
         point = Point(asked.shard_ends[look.shard - 1], look.value, look.lower, look.upper, f"n {look.n}")

@@ -24,7 +24,7 @@ def rows_markup(board: LiveBoard, experiment_id: int, *, may_edit: bool) -> Safe
     return joined_parts([_row(board, row, experiment_id, may_edit) for row in board.rows])
 
 
-class _Known(NamedTuple):
+class _RowHead(NamedTuple):
     """The content of a row's first cells: the identity and the state of the config."""
 
     experiment_id: int
@@ -41,7 +41,7 @@ class _Known(NamedTuple):
 
 
 def _row(board: LiveBoard, row: LiveRow, experiment_id: int, may_edit: bool) -> SafeString:
-    head = _Known(
+    head = _RowHead(
         experiment_id,
         row.id,
         row.name,
@@ -71,7 +71,7 @@ def _row(board: LiveBoard, row: LiveRow, experiment_id: int, may_edit: bool) -> 
 
 
 @functools.lru_cache(MOST_PARTS)
-def _beginning(known: _Known) -> SafeString:
+def _beginning(known: _RowHead) -> SafeString:
     tick = {"id": f"tick-{known.id}", "form": "control", "name": "config", "value": known.id}
     box = element("input", type="checkbox", aria_label=f"Tick {known.name}", **tick)
     good = "badge good" if known.is_settled else "badge"
@@ -93,7 +93,7 @@ def _beginning(known: _Known) -> SafeString:
     )
 
 
-def _outputs(known: _Known) -> str:
+def _outputs(known: _RowHead) -> str:
     return f"{reverse('console_experiment_outputs', args=[known.experiment_id])}?config={known.id}"
 
 
